@@ -247,7 +247,7 @@ class ByListing:
         new = await self._access.write(self._update, rows, walk)
         for start in range(0, len(new), _FETCHED):
             some = new[start : start + _FETCHED]
-            arrivals = await fetched(self._mailbox, some, self._limits)
+            arrivals = await fetched(self._access, self._mailbox, some, self._limits)
             listed = {row.ref: row for row in some}
             await self._access.write(_add, arrivals, listed, self._clock(), walk)
 
@@ -256,7 +256,7 @@ class ByListing:
         names = _mirrored_names(connection)
         known = changing.known(connection, [row.ref for row in rows])
         kept = [row for row in rows if names.intersection(row.folders)]
-        again, moved = revised(connection, kept, names, is_reported=self._reports)
+        again, moved = revised(connection, kept, names, self._limits, is_reported=self._reports)
         same = known - again
         there = [row for row in kept if row.ref in same]
         changing.set_marks(connection, {row.ref: _marks(row) for row in moved})
