@@ -19,7 +19,7 @@ from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
 from postroom.providers.protocol import Changes, FolderNames
-from postroom.sync import changing, identity, labelling, leaving, places
+from postroom.sync import changing, identity, labelling, leaving, places, unread
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.fetching import fetched
@@ -81,6 +81,7 @@ class ByListing:
             await self._look_again(await self._access.read(labelling.without_folder))
         await self._access.write(_confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
+        await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
         return changed
 
     async def is_behind(self) -> bool:

@@ -4,6 +4,7 @@ what the server lists; while a server that fails altogether leaves nothing behin
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
 from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.model.query.tree import In, Query, Text
+from postroom.providers.layers.retry import Retry
 
 pytestmark = pytest.mark.anyio
 FAILURES = [ProviderUnavailable("It failed."), PermissionDenied("Not this one.")]
@@ -25,7 +27,9 @@ def it(request: pytest.FixtureRequest, tmp_path: Path) -> Listed:
 
 
 @pytest.fixture
-async def gmail(tmp_path: Path) -> AsyncIterator[Cloud]:
+async def gmail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Cloud]:
+    for place in ("gmail.session.client", "http.api"):  # nobody waits between two tries
+        monkeypatch.setattr(f"postroom.providers.{place}.Retry", partial(Retry, first_wait=0.0))
     async with cloud_of("gmail", tmp_path) as cloud:
         yield cloud
 
@@ -78,6 +82,29 @@ async def test_one_that_can_be_read_again_is_read_when_it_changes(it: Listed, mo
         failing(it, for_now, lambda ref, _: FAILURES[0] if ref == refs[1] else None)
         await it.sync()
     it.put(refs[1], "Work")
+    it.now += 3600
+    await it.sync()
+    it.same()
+    assert content_of(it) == {*refs}
+
+
+async def test_one_that_can_be_read_again_is_read_within_the_hour(it: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+    refs = it.add(3)
+    asked: list[str] = []
+
+    def fails(ref: str, _: int) -> PostroomError | None:
+        asked.append(ref)
+        return FAILURES[0] if ref == refs[1] else None
+
+    with monkeypatch.context() as for_now:
+        failing(it, for_now, fails)
+        await it.sync()
+        asked.clear()
+        await it.sync()
+        assert asked == []
+        it.now += 3600
+        await it.sync()
+        assert refs[1] in asked
     it.now += 3600
     await it.sync()
     it.same()
