@@ -19,7 +19,7 @@ from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
 from postroom.providers.protocol import Changes, FolderNames
-from postroom.sync import changing, identity, labelling, leaving, places
+from postroom.sync import changing, identity, labelling, leaving, places, unread
 from postroom.sync.access import Access
 from postroom.sync.changing import Arrival
 from postroom.sync.fetching import fetched
@@ -81,6 +81,7 @@ class ByListing:
             await self._look_again(await self._access.read(labelling.without_folder))
         await self._access.write(_confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
+        await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
         return changed
 
     async def is_behind(self) -> bool:
@@ -247,7 +248,7 @@ class ByListing:
         new = await self._access.write(self._update, rows, walk)
         for start in range(0, len(new), _FETCHED):
             some = new[start : start + _FETCHED]
-            arrivals = await fetched(self._mailbox, some, self._limits)
+            arrivals = await fetched(self._access, self._mailbox, some, self._limits)
             listed = {row.ref: row for row in some}
             await self._access.write(_add, arrivals, listed, self._clock(), walk)
 
@@ -256,7 +257,7 @@ class ByListing:
         names = _mirrored_names(connection)
         known = changing.known(connection, [row.ref for row in rows])
         kept = [row for row in rows if names.intersection(row.folders)]
-        again, moved = revised(connection, kept, names, is_reported=self._reports)
+        again, moved = revised(connection, kept, names, self._limits, is_reported=self._reports)
         same = known - again
         there = [row for row in kept if row.ref in same]
         changing.set_marks(connection, {row.ref: _marks(row) for row in moved})

@@ -7,8 +7,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from postroom.index import placing, state
+from postroom.index.folders import list_folders
 from postroom.index.labels import FORWARDED, label_id, label_key
-from postroom.model.folder import Folder
+from postroom.model.folder import Folder, Role, match_folder
+from postroom.model.query.tree import And, In, Leaf, Node, Not, Query
 from postroom.sync.places import Place
 from postroom.sync.status import fact, note_fact
 
@@ -39,6 +41,20 @@ def labels_of(connection: sqlite3.Connection, key: int) -> set[str]:
         "SELECT name FROM label JOIN mail_label ON label = label.id WHERE mail = ? AND name != ?", (key, FORWARDED)
     )
     return {name for (name,) in rows}
+
+
+def as_gmail_reads(connection: sqlite3.Connection, query: Query) -> Query:
+    """The archive has whatever is in no other place of Gmail's own, also what is shown under its labels."""
+    if not query.names_folder or not are_folders(connection):
+        return query
+    folders = list_folders(connection)
+    elsewhere = And(tuple(Not(In(folder.name)) for folder in folders if folder.role not in (None, Role.ARCHIVE)))
+
+    def read(leaf: Leaf) -> Node:
+        found = match_folder(folders, leaf.folder) if isinstance(leaf, In) else None
+        return elsewhere if found is not None and found.role == Role.ARCHIVE else leaf
+
+    return query.mapped(read)
 
 
 def without_folder(connection: sqlite3.Connection) -> list[str]:

@@ -36,6 +36,7 @@ from postroom.sync.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.conversations import Conversations
 from postroom.sync.coverage import Coverage, coverage_of, coverage_of_all
 from postroom.sync.heads import page_of_head
+from postroom.sync.labelling import as_gmail_reads
 from postroom.sync.lookup import AT_ONCE, Lookup, trusted
 from postroom.sync.merging import Half, half_of, is_enough, merged
 from postroom.sync.trust import MAX_AGE, Outage, Trust
@@ -155,14 +156,15 @@ class MirrorLayer:
         needs_bodies = has_words and self._settings.mirror == "headers"
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
-            trust.spare(is_quick(query, offset))
+            wanted = as_gmail_reads(connection, query)
+            trust.spare(is_quick(wanted, offset))
             if needs_bodies and not trust.is_last_resort:
                 return None
-            coverage = coverage_of(connection, query)
+            coverage = coverage_of(connection, wanted)
             if not trust.accepts(coverage):
                 trust.spare(False)
-                return self._part(connection, trust, query, limit, offset)
-            page = self._lookup.search(connection, query, limit, offset)
+                return self._part(connection, trust, wanted, limit, offset)
+            page = self._lookup.search(connection, wanted, limit, offset)
             if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
                 return None  # what is older than that only the server has
             return self._dated(page, coverage, is_partial=needs_bodies)

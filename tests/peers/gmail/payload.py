@@ -9,6 +9,7 @@ import secrets
 from email.message import Message
 from typing import Any
 
+from tests.peers.gmail.errors import Refused
 from tests.peers.gmail.mailbox import Mailbox
 from tests.peers.gmail.parts import children_of, content_of, filename_of, parts_of, utf8_of
 from tests.peers.gmail.raw_headers import header_text
@@ -16,6 +17,7 @@ from tests.peers.gmail.stored import StoredMessage
 
 ATTACHMENT_ID_LIFETIME = 3600.0  # seconds; Gmail does not say how long
 _SNIPPET = 200
+_UNREADABLE = {"": (), "text": ("full", "raw"), "headers": ("full", "raw", "metadata")}
 _MARKUP = re.compile(r"<(style|script|head)\b.*?</\1>|<[^>]*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 
 
@@ -36,6 +38,8 @@ def shown(mailbox: Mailbox, message: StoredMessage, form: str, headers: list[str
         "historyId": str(message.history_id),
         "internalDate": str(message.internal_date),
     }
+    if form in _UNREADABLE[message.damage]:
+        raise Refused(500, "Internal error encountered.")
     match form:
         case "raw":
             return value | {"raw": encoded(message.raw)}

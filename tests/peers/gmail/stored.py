@@ -9,6 +9,7 @@ from email import policy
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from typing import Literal
 
 from tests.peers.gmail.raw_headers import header_of, header_text
 from tests.peers.gmail.words import words_of
@@ -25,6 +26,7 @@ class StoredMessage:
     order: int  # of arrival
     history_id: int = 0
     draft_id: str = ""
+    damage: Literal["", "text", "headers"] = ""  # what of it Gmail fails over; headers: over its text, too
 
     @property
     def key(self) -> tuple[int, int]:

@@ -72,7 +72,7 @@ async def test_a_draft_that_could_not_be_fetched_again_is_fetched_the_next_time(
     graph.side.send(draft)
 
     def cut(verb: str) -> None:
-        if verb == "fetch_many":
+        if verb in ("fetch_many", "fetch"):
             raise ProviderUnavailable("The server is away.")
 
     graph.before = cut

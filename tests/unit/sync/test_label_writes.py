@@ -13,7 +13,7 @@ from tests.contract.mails import mail
 from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.cloud_checking import unordered
 
-from postroom.model.query.tree import In, Query
+from postroom.model.query.tree import In, Node, Not, Or, Query
 from postroom.sync.coverage import coverage_of_all
 from postroom.sync.mirrored import MirrorLayer, mirrored
 
@@ -46,7 +46,7 @@ async def test_a_message_that_was_just_labelled_is_in_the_folder_of_that_name(gm
         gmail.side.peer.forget()
         (row,) = (await box.search(Query(In("Work")), limit=5, offset=0)).items
         assert (row.folders, row.labels) == (("Work",), ("Work",))
-        assert (await box.search(Query(In("Archive")), limit=5, offset=0)).items == ()
+        assert (await box.search(Query(In("Archive")), limit=5, offset=0)).items == (row,)  # as at Gmail
         assert gmail.side.peer.count("messages.list") == 0
 
 
@@ -119,3 +119,27 @@ async def _change(box: Any, chance: random.Random, refs: list[str], labels: list
     before = await box.envelopes(some)
     await call[0](*call[1:])
     return call[0], call[1:], before
+
+
+@pytest.mark.parametrize(
+    "node", [In("Archive"), Not(In("archive")), Not(In("Sent")), Or((In("Archive"), In("Work")))], ids=repr
+)
+async def test_the_mirror_finds_in_a_place_of_gmails_what_gmail_finds_there(gmail: Cloud, node: Node) -> None:
+    work = gmail.side.user.labels.create("Work").id
+    for number, labels in enumerate([set(), {work}, {work, "INBOX"}, {"SENT"}, {"SENT", "TRASH"}, {work, "SPAM"}]):
+        gmail.side.peer.deliver(gmail.side.user, mail(f"m{number}"), labels)
+    await gmail.sync()
+    async with gmail.mailbox() as mailbox:
+        there = await mailbox.search(Query(node), limit=10, offset=0)
+        gmail.side.peer.forget()
+        here = await layered(gmail, mailbox).search(Query(node), limit=10, offset=0)
+    assert gmail.side.peer.requests == []
+    assert {row.ref for row in here.items} == {row.ref for row in there.items}
+    assert here.total == there.total
+
+
+async def test_a_message_in_trash_is_no_longer_in_sent(gmail: Cloud) -> None:
+    ref = gmail.side.peer.deliver(gmail.side.user, mail("one"), {"SENT", "TRASH"}).id
+    async with gmail.mailbox() as mailbox:
+        found = await mailbox.search(Query(Not(In("Sent"))), limit=10, offset=0)
+    assert [row.ref for row in found.items] == [ref]

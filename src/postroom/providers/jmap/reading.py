@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import InvalidRequest, NotFound, ProviderError
+from postroom.model.errors import InvalidRequest, NotFound, ProviderError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import And, Filename, In, Node, Query, Text
@@ -27,6 +27,7 @@ SNIPPET, _SNIPPET_LATE = 12_288, 98_304  # bytes of a text: style elements come 
 _TEXT = 65_536  # bytes of each text that is read to decide whether a message matches
 NEWEST_FIRST = [{"property": "receivedAt", "isAscending": False}]
 _UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
+_MOST_FAILED = 5  # messages of one request that the server breaks off over; where there are more, it is the server
 _JUDGED = 5_000  # messages whose file names are compared at most
 
 
@@ -44,9 +45,38 @@ class Reader:
         size = (await self._client.session()).limits["maxObjectsInGet"]
         found: dict[str, Email] = {}
         for start in range(0, len(wanted), size):
-            call = ("Email/get", {"ids": wanted[start : start + size], "properties": list(properties), **more})
-            found.update(listed((await self._client.read(call))[0]))
+            asked = {"properties": list(properties), **more}
+            found.update(await self._readable(wanted[start : start + size], asked, failed=[]))
         return found
+
+    async def _readable(self, ids: list[str], asked: dict[str, Any], failed: list[str]) -> dict[str, Email]:
+        """In halves where the server breaks off: a process of Cyrus 3.6 dies over a message whose file is empty. Of
+        such a message there are the marks alone."""
+        try:
+            return await self._plain(ids, asked)
+        except ProviderUnavailable:
+            if not BODIES.keys() <= asked.keys():  # only for its text the file of a message is read
+                raise
+            await self._client.read(("Email/get", {"ids": []}))  # raises where it is not about messages
+        if len(ids) == 1:
+            return await self._whole_or_bare(ids, asked, failed)
+        middle = len(ids) // 2
+        return {
+            **await self._readable(ids[:middle], asked, failed),
+            **await self._readable(ids[middle:], asked, failed),
+        }
+
+    async def _whole_or_bare(self, ids: list[str], asked: dict[str, Any], failed: list[str]) -> dict[str, Email]:
+        try:
+            return await self._plain(ids, asked)  # it was away for a moment
+        except ProviderUnavailable:
+            failed += ids
+            if len(failed) > _MOST_FAILED:
+                raise
+        return await self._plain(ids, {"properties": MARKS})
+
+    async def _plain(self, ids: list[str], asked: dict[str, Any]) -> dict[str, Email]:
+        return listed((await self._client.read(("Email/get", {"ids": ids, **asked})))[0])
 
     async def email(self, ref: str, properties: Sequence[str] = MARKS) -> Email:
         found = (await self.emails([ref], properties)).get(ref)
@@ -119,15 +149,17 @@ class Reader:
 
     async def _in_thread(self, thread_ref: str) -> list[Envelope]:
         """One request; for a thread longer than a request may be, several."""
-        replies = await self._client.read(
-            ("Thread/get", {"ids": [thread_ref]}), ("Email/get", _got(0, "Thread/get", "/list/*/emailIds"))
-        )
+        found: Call = ("Thread/get", {"ids": [thread_ref]})
+        try:
+            replies = await self._client.read(found, ("Email/get", _got(0, "Thread/get", "/list/*/emailIds")))
+        except ProviderUnavailable:  # over one of its messages, perhaps
+            replies = await self._client.read(found)
         threads = listed(replies[0])
         if thread_ref not in threads:
             return []
         try:
             return await self.rows(list(listed(replies[1]).values()))
-        except InvalidRequest:
+        except (InvalidRequest, IndexError):
             ids = threads[thread_ref].get("emailIds")
             rows = await self.envelopes([str(ref) for ref in ids] if isinstance(ids, list) else [])
             return [row for row in rows if row is not None]
@@ -163,11 +195,14 @@ class Reader:
 
     async def _hits(self, upper: Filter, position: int, limit: int) -> tuple[list[str], dict[str, Email], int | None]:
         size = min(limit, (await self._client.session()).limits["maxObjectsInGet"])
-        replies = await self._client.read(
-            _query(upper, position=position, limit=size, calculateTotal=True),
-            ("Email/get", _got(0, "Email/query", "/ids")),
-        )
-        return ids_of(replies[0]), listed(replies[1]), _count(replies[0].get("total"))
+        query = _query(upper, position=position, limit=size, calculateTotal=True)
+        try:
+            replies = await self._client.read(query, ("Email/get", _got(0, "Email/query", "/ids")))
+            emails = listed(replies[1])
+        except ProviderUnavailable:  # over one of them, perhaps
+            replies = await self._client.read(query)
+            emails = await self.emails(ids_of(replies[0]), LISTED, **BODIES, maxBodyValueBytes=SNIPPET)
+        return ids_of(replies[0]), emails, _count(replies[0].get("total"))
 
     async def found(self, upper: Filter, most: int) -> list[str]:
         """The ids of the newest messages that match."""

@@ -9,7 +9,7 @@ from typing import Any
 import anyio.to_thread
 
 from postroom.mime.guarded import is_small, search_text
-from postroom.model.errors import NotFound, PostroomError, ProviderError
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
@@ -17,6 +17,7 @@ from postroom.providers.rest.convert import Details
 
 KEPT = 5_000  # messages
 KEPT_TEXT = 8 * 2**20  # characters of their texts
+_MOST_FAILED = 5
 LARGEST = 16 * 2**20  # bytes of a message that is opened for a list: its attachments come with it
 
 _Content = tuple[str, str, tuple[str, ...], str, str, int]
@@ -41,10 +42,7 @@ class DetailCache:
     async def of(self, rows: Sequence[wire.Row]) -> list[Details | None]:
         """In order; None for a message that is gone or cannot be read. One of those must not hide the others."""
         missing = {row.id: row for row in rows if self.known(row) is None}
-        opened = await settled([partial(self._open, row) for row in missing.values()])
-        for error in opened:
-            if isinstance(error, PostroomError) and not is_its_own_fault(error):
-                raise error
+        await self.require_the_service(await settled([partial(self._open, row) for row in missing.values()]))
         return [self.known(row) for row in rows]
 
     async def _open(self, row: wire.Row) -> None:
@@ -63,6 +61,25 @@ class DetailCache:
         while self._characters > KEPT_TEXT:
             self._forget_text(next(iter(self._texts)))
         return learned, text
+
+    async def require_the_service(self, opened: Sequence[object]) -> None:
+        """Raises what keeps all of them from being opened. A service that fails over a few and gives out others fails
+        over these alone."""
+        errors = [one for one in opened if isinstance(one, PostroomError) and not is_its_own_fault(one)]
+        if not errors:
+            return
+        are_few = len(errors) <= _MOST_FAILED and all(isinstance(one, ProviderUnavailable) for one in errors)
+        if not are_few or (len(errors) == len(opened) and not await self._gives_out_another()):
+            raise errors[0]
+
+    async def _gives_out_another(self) -> bool:
+        """Than those that were asked for: the latest that was opened before."""
+        for ref in [*self._kept][-1:]:
+            try:
+                await self._client.message(ref, largest=LARGEST)
+            except PostroomError as error:
+                return is_its_own_fault(error)
+        return bool(self._kept)
 
     def _forget(self, ref: str) -> None:
         self._kept.pop(ref, None)

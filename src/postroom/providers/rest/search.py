@@ -26,7 +26,7 @@ from postroom.providers.querying.bounds import FALSE, TRUE, within
 from postroom.providers.querying.judging import READ_WHOLE
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.details import LARGEST, DetailCache, is_its_own_fault
+from postroom.providers.rest.details import LARGEST, DetailCache
 from postroom.providers.rest.places import Places
 
 _ONLY_OPENED = frozenset({"cc", "has", "filename", "message_id", "text"})  # fields that no row can decide
@@ -99,6 +99,7 @@ class Searcher:
         if len(undecided) > READ_WHOLE:
             raise _too_many()
         read = await settled([partial(self._read, candidates[place]) for place in undecided])
+        await self._details.require_the_service(read)
         for place, verdict in zip(undecided, read, strict=True):
             verdicts[place] = _counted(verdict)
         return [one for one, verdict in zip(candidates, verdicts, strict=True) if verdict]
@@ -124,11 +125,7 @@ class Searcher:
 
 def _counted(verdict: bool | PostroomError) -> bool:
     """A message that is gone is no match; one that cannot be read may be one, and is shown."""
-    if not isinstance(verdict, PostroomError):
-        return verdict
-    if not is_its_own_fault(verdict):
-        raise verdict
-    return not isinstance(verdict, NotFound)
+    return not isinstance(verdict, NotFound) if isinstance(verdict, PostroomError) else verdict
 
 
 def _verdict(node: Node, shown: Envelope, filenames: Sequence[str], unknown: frozenset[str]) -> bool | None:

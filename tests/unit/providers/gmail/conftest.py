@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -76,3 +76,23 @@ async def box(gmail: FakeGmail) -> AsyncIterator[Box]:
     gmail.forget()
     yield Box(gmail, user, account, mailbox, transport)
     await mailbox.close()
+
+
+@pytest.fixture
+def waits(box: Box) -> list[float]:
+    """No waiting, but a record of it."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    client = box.mailbox.client
+    for holder in (client, client._api):
+        holder._retry = replace(holder._retry, sleep=sleep)  # type: ignore[attr-defined]
+    client._api._quota._sleep = sleep
+    return waited
+
+
+@pytest.fixture
+def quick(waits: list[float]) -> None:
+    pass

@@ -20,7 +20,6 @@ from postroom.model.query.tree import And, In, Label, Not, Or, Query, Text
 from postroom.providers.http.unclear import UnclearWrite
 
 from .conftest import Box, opened
-from .test_requests import quick, waits  # noqa: F401 (fixtures)
 
 PATHS = ["../../drafts", "..", ".", "a/b", "a%2Fb", "a?b=c", "a#b", "x" * 300, "", "ä", "a b", "\0", "messages/send"]
 ODD_NAMES = [
@@ -69,7 +68,7 @@ async def test_a_web_page_instead_of_data_is_named_as_one(box: Box) -> None:
         await box.mailbox.envelopes([box.deliver("a"), box.deliver("b")])
 
 
-async def test_an_error_inside_a_success_is_an_error(box: Box, quick: None) -> None:  # noqa: F811
+async def test_an_error_inside_a_success_is_an_error(box: Box, quick: None) -> None:
     inside = {"error": {"code": 403, "message": "CANARY", "errors": [{"reason": "insufficientPermissions"}]}}
     box.gmail.answer_next("GET", "messages.get", json.dumps(inside))
     with pytest.raises(PermissionDenied) as caught:
@@ -107,7 +106,7 @@ async def test_a_page_token_that_loops_is_noticed(box: Box) -> None:
         await box.mailbox.search(Query(In("inbox")), limit=5, offset=0)
 
 
-async def test_a_body_cut_in_the_middle_is_read_again(box: Box, quick: None) -> None:  # noqa: F811
+async def test_a_body_cut_in_the_middle_is_read_again(box: Box, quick: None) -> None:
     ref = box.deliver()
     box.gmail.truncate_next("GET", "messages.get")
     assert (await box.mailbox.fetch(ref)).envelope.ref == ref
@@ -116,7 +115,7 @@ async def test_a_body_cut_in_the_middle_is_read_again(box: Box, quick: None) -> 
         await box.mailbox.fetch(ref)
 
 
-async def test_a_part_of_a_batch_that_is_missing_is_asked_for_again(box: Box, quick: None) -> None:  # noqa: F811
+async def test_a_part_of_a_batch_that_is_missing_is_asked_for_again(box: Box, quick: None) -> None:
     refs = [box.deliver("a"), box.deliver("b")]
     box.gmail.answer_next("POST", "batch", "--x--", content_type="multipart/mixed; boundary=x")
     assert [row and row.ref for row in await box.mailbox.envelopes(refs)] == refs
@@ -255,7 +254,7 @@ async def test_a_message_too_large_for_gmail_is_refused_and_says_so(box: Box) ->
     assert box.user.drafts == {}
 
 
-async def test_no_error_tells_what_gmail_said_in_its_own_words(box: Box, quick: None) -> None:  # noqa: F811
+async def test_no_error_tells_what_gmail_said_in_its_own_words(box: Box, quick: None) -> None:
     for status in (400, 403, 404, 409, 412, 500):
         box.gmail.fail_next("GET", "threads.get", status=status, message="CANARY bob@example.com", times=3)
         with pytest.raises(PostroomError) as caught:

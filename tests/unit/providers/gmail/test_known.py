@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.contract.mails import mail
 
+from postroom.model.errors import ProviderUnavailable
 from postroom.model.query.tree import In, Query
 
 from .conftest import Box
@@ -78,6 +79,20 @@ async def test_without_a_history_everything_is_read_again(box: Box, fault: str) 
     with box.gmail.lock:
         box.user.change_labels(box.user.message(ref), {"UNREAD"})
     assert await inbox(box) == {ref: (True, ())}
+
+
+async def test_after_an_outage_what_was_read_before_is_still_known(box: Box, quick: None) -> None:
+    ref = box.deliver()
+    await inbox(box)
+    for operation in ("history.list", "getProfile"):
+        box.gmail.fail_next("GET", operation, times=3)
+    with pytest.raises(ProviderUnavailable):
+        await inbox(box)
+    assert box.gmail.pending_faults == 0
+    box.user.change_labels(box.user.message(ref), (), {"UNREAD"})
+    box.gmail.forget()
+    assert await inbox(box) == {ref: (False, ())}
+    assert box.asked() == ["messages.list", "history.list"]
 
 
 async def test_a_message_read_while_the_history_went_on_is_not_kept(box: Box) -> None:

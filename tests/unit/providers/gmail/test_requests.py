@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -234,23 +233,3 @@ async def test_a_question_too_long_for_gmail_goes_out_in_parts(box: Box) -> None
     assert ([row.ref for row in page.items], page.has_more) == (refs[:2], True)
     page = await box.mailbox.search(Query().narrowed(In("INBOX"), named), limit=2, offset=2)
     assert ([row.ref for row in page.items], page.has_more) == (refs[2:], False)
-
-
-@pytest.fixture
-def waits(box: Box) -> list[float]:
-    """No waiting, but a record of it."""
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    client = box.mailbox.client
-    for holder in (client, client._api):
-        holder._retry = replace(holder._retry, sleep=sleep)  # type: ignore[attr-defined]
-    client._api._quota._sleep = sleep
-    return waited
-
-
-@pytest.fixture
-def quick(waits: list[float]) -> None:
-    pass

@@ -202,3 +202,25 @@ async def test_dates_are_read_as_services_write_them(api: Any, box: RestMailbox,
     api.answer_next("GET", "messages.list", json.dumps([{"id": "x1", "date": date}]))
     (row,) = (await box.search(Query(In("inbox")), limit=10, offset=0)).items
     assert row.date == datetime(2024, 11, 18, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("times", ["at first", "again"])
+async def test_a_message_over_which_the_service_fails_is_listed_with_what_the_list_says(
+    api: Any, me: Any, box: RestMailbox, times: str
+) -> None:
+    refs = [me.store.add(mail(f"m{n}", days_ago=n)) for n in range(3)]
+    api.fail_next("GET", f"/api/message/{refs[1]}", status=500, times=100)
+    query = Query(In("inbox"))
+    page = await box.search(query, limit=5, offset=0)
+    if times == "again":  # then it is the only one that is not known
+        page = await box.search(query, limit=5, offset=0)
+    assert [(row.ref, row.subject) for row in page.items] == [(refs[n], f"Subject of m{n}") for n in range(3)]
+
+
+async def test_a_service_that_opens_no_message_is_away(api: Any, me: Any, box: RestMailbox) -> None:
+    me.store.add(mail("one"))
+    await box.search(Query(In("inbox")), limit=5, offset=0)
+    me.store.add(mail("two"))
+    api.fail_next("GET", "message.get", status=500, times=100)
+    with pytest.raises(ProviderUnavailable):
+        await box.search(Query(In("inbox")), limit=5, offset=0)

@@ -83,8 +83,8 @@ class Known:
         except PostroomError:
             pages = None
         if pages is None:
-            self._entries, self.cursor = {}, ""
-            self.begin(text_of((await self._client.get(Get("profile", UNITS["profile"]))).get("historyId")))
+            profile = await self._client.get(Get("profile", UNITS["profile"]))  # without an answer all stays as it is
+            self._entries, self.cursor = {}, text_of(profile.get("historyId"))
             return
         for page in pages:
             for record in objects_of(page.get("history")):

@@ -7,11 +7,12 @@ import binascii
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, PostroomError, ProviderError
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.message import Envelope, Message
 from postroom.providers.gmail.mail.convert import Row, labelled, read_rows
 from postroom.providers.gmail.mail.known import Known
@@ -37,6 +38,9 @@ from postroom.providers.gmail.session.wire import (
 # Texts are part of a listing: Gmail's own snippet also shows what a message hides from its readers.
 _KEPT = 5.0  # seconds
 ROW = "id,threadId,labelIds,sizeEstimate,internalDate,payload"
+_MOST_FAILED = (
+    5  # messages that Gmail fails over, among those of one request; where there are more, it fails altogether
+)
 
 
 @dataclass
@@ -62,14 +66,29 @@ class Reader:
         self._kept_until = self.clock() + _KEPT
 
     async def rows(self, refs: Sequence[str]) -> list[Row | None]:
-        """In order; None where the message is gone."""
+        """In order; None where the message is gone. One over which Gmail fails is shown without its text, or with its
+        labels and its date alone: it is no reason to show none of the others."""
         before = self.known.cursor
-        found = await self.messages(refs, fields=ROW)
-        self._keep(there := [one for one in found if one is not None])
-        rows = await self.read(there)
+        usable = [ref for ref in dict.fromkeys(refs) if _is_id(ref)]
+        whole, failed = await self._shown(usable, "full")
+        self._keep(whole)
+        rows = await self.read(whole)
         self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
-        read = iter(rows)
-        return [None if one is None else next(read) for one in found]
+        if failed:
+            headed, failed = await self._shown(failed, "metadata")
+            rows += await self.read([*headed, *(one for one in await self.messages(failed, form="minimal") if one)])
+        by_ref = {row.envelope.ref: row for row in rows}
+        return [by_ref.get(ref) for ref in refs]
+
+    async def _shown(self, refs: Sequence[str], form: str) -> tuple[list[JSON], list[str]]:
+        """Those that are there, and the ids of those over which Gmail fails."""
+        answers = await self.client.get_all([message(ref, form=form, fields=ROW) for ref in refs]) if refs else []
+        there = [one for one in answers if not isinstance(one, PostroomError)]
+        errors = {ref: one for ref, one in zip(refs, answers, strict=True) if _is_failure(one)}
+        for error in errors.values():
+            if not isinstance(error, ProviderUnavailable) or len(errors) > _MOST_FAILED:
+                raise error
+        return there, list(errors)
 
     async def envelopes(self, refs: Sequence[str]) -> list[Envelope | None]:
         """In order; None where the message is gone. What was read before is only brought up to date."""
@@ -153,6 +172,10 @@ class Reader:
     async def _attachment(self, ref: str, attachment_id: str) -> str:
         path = f"{message_path(ref)}/attachments/{_token(attachment_id)}"
         return text_of((await self.one(Get(path, UNITS["attachment"]))).get("data"))
+
+
+def _is_failure(answer: JSON | PostroomError) -> TypeGuard[PostroomError]:
+    return isinstance(answer, PostroomError) and not is_gone(answer)
 
 
 def _is_id(ref: str) -> bool:

@@ -11,14 +11,16 @@ import anyio.to_thread
 
 from postroom.mime import guarded
 from postroom.model.errors import InvalidRequest
+from postroom.model.folder import Folder
 from postroom.model.message import Envelope, Page
 from postroom.model.query.tree import And, Filename, In, Is, Label, MessageId, Node, Or, Query, Text
 from postroom.providers.gmail.mail.convert import Row
-from postroom.providers.gmail.mail.labels import ARCHIVE, DISCARDED, Labels, LabelSet
+from postroom.providers.gmail.mail.labels import ARCHIVE, DISCARDED, PLACES, Labels, LabelSet
 from postroom.providers.gmail.mail.reading import Reader
+from postroom.providers.gmail.search.listing import Listings
 from postroom.providers.gmail.search.words import LONGEST, NONE, Speaker, spoken
 from postroom.providers.gmail.session.client import Client
-from postroom.providers.gmail.session.wire import PER_BATCH, UNITS, text_of
+from postroom.providers.gmail.session.wire import PER_BATCH, PER_PAGE, UNITS, text_of
 from postroom.providers.querying.bounds import Bounds
 from postroom.providers.querying.judging import READ_WHOLE, Judge
 
@@ -49,6 +51,9 @@ class Searcher:
     labels: Labels
     reader: Reader
 
+    def __post_init__(self) -> None:
+        self.listings = Listings(self.client)
+
     async def page(self, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         known = await self.labels.recent() if _needs_labels(query) else LabelSet()
         known = await self._knowing(query, known)
@@ -62,6 +67,10 @@ class Searcher:
             return await self._merged(halves, limit=limit, offset=offset)
         if bounds.upper == NONE:
             return Page((), 0, limit, offset, has_more=False)
+        if isinstance(query.node, In) and offset + limit >= PER_PAGE and offset > 0:
+            return await self._far_down(asked, bounds.upper, known.folder(query.node.folder), limit, offset)
+        if offset == 0:
+            self.listings.forget()
         if bounds.are_exact:
             return await self._listed(asked, bounds.upper, limit, offset)
         return await self._judged(asked, bounds, say, limit, offset)
@@ -93,6 +102,15 @@ class Searcher:
         refs, is_more = await self._ids(asked, words, offset + limit + 1)
         rows = await self.reader.envelopes(refs[offset : offset + limit])
         items = tuple(row for row in rows if row is not None)
+        return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
+
+    async def _far_down(self, asked: Asked, words: str, folder: Folder, limit: int, offset: int) -> Page[Envelope]:
+        """In a folder. What left it since it was listed is not shown, and the next page is of a new list."""
+        refs, is_more, is_old = await self.listings.first(asked.params(words), offset + limit + 1)
+        rows = await self.reader.envelopes(refs[offset : offset + limit])
+        items = tuple(row for row in rows if row is not None and (not is_old or _is_in(folder, row)))
+        if len(items) < len(rows):
+            self.listings.forget()
         return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
 
     async def _judged(self, asked: Asked, bounds: Bounds[str], say: Speaker, limit: int, offset: int) -> Page[Envelope]:
@@ -192,6 +210,12 @@ def _halves(query: Query) -> list[Query]:
         Query(And((*_present(parts[:at]), Or(half), *_present(parts[at + 1 :]))), query.anywhere)
         for half in (longest.nodes[:middle], longest.nodes[middle:])
     ]
+
+
+def _is_in(folder: Folder, row: Envelope) -> bool:
+    if folder.ref == ARCHIVE:  # whatever its labels
+        return {name for name, _ in PLACES.values()}.isdisjoint(row.folders)
+    return folder.name in row.folders
 
 
 def _present(parts: Sequence[Node | None]) -> list[Node]:

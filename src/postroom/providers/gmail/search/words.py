@@ -31,7 +31,7 @@ from postroom.model.query.tree import (
     Text,
 )
 from postroom.model.words import words
-from postroom.providers.gmail.mail.labels import ANSWERED, ARCHIVE, FORWARDED, LabelSet
+from postroom.providers.gmail.mail.labels import ANSWERED, ARCHIVE, DISCARDED, FORWARDED, LabelSet
 from postroom.providers.gmail.session.wire import DRAFT, INBOX, SENT, SPAM, TRASH
 from postroom.providers.querying import gmail_words
 from postroom.providers.querying.bounds import Bounds, Joints, bounds_of, exact
@@ -42,7 +42,8 @@ LONGEST = 1400  # characters that Gmail surely takes
 _FIRST_SECOND = 10**8  # 1973; fewer digits would be read as a date, and no email is older
 _FLAGS = {"unread": "is:unread", "read": "is:read", "starred": "is:starred", "unstarred": "-is:starred"}
 _PLACES = {INBOX: "in:inbox", SENT: "in:sent", DRAFT: "in:drafts", TRASH: "in:trash", SPAM: "in:spam"}
-_PLACES[ARCHIVE] = "in:archive"
+_PLACES[ARCHIVE] = "in:archive"  # also what is shown under its labels
+_HIDDEN = ["-in:trash", "-in:spam"]
 _KEYWORDS = ("or", "and", "not", "around")
 _PLAIN = re.compile(r"[^\W_]+(?:-[^\W_]+)*\Z")
 _MESSAGE_ID = re.compile(r"<?([^\s<>(){}\"]+)>?\Z")
@@ -100,11 +101,10 @@ class Speaker:
     def _placed(self, folder: str) -> Bounds[str]:
         """A message in Trash or Spam is nowhere else, whatever labels it still has."""
         ref = self.labels.folder(folder).ref
-        if ref in _PLACES:
+        if ref in DISCARDED:
             return exact(_PLACES[ref])
-        named = self._labelled(self.labels.name_of(ref))
-        hidden = ["-in:trash", "-in:spam"]
-        return Bounds(all_of([named.upper, *hidden]), all_of([named.lower, *hidden]))
+        named = exact(_PLACES[ref]) if ref in _PLACES else self._labelled(self.labels.name_of(ref))
+        return Bounds(all_of([named.upper, *_HIDDEN]), all_of([named.lower, *_HIDDEN]))
 
     def _labelled(self, name: str) -> Bounds[str]:
         """By name only if no other name could be meant: in a query one sign stands for many."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from postroom import __version__
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.gmail.session import batch
 from postroom.providers.gmail.session.problems import read_problem
@@ -140,7 +140,7 @@ class Client:
         try:
             return await self.get(call)
         except PostroomError as error:
-            if error.retryable:
+            if isinstance(error, RateLimited):
                 raise
             return error
 
@@ -149,17 +149,17 @@ class Client:
         found: dict[int, JSON | PostroomError] = {}
 
         async def ask() -> None:
-            missing = [number for number in range(len(calls)) if number not in found]
-            later: PostroomError | None = None
-            for number, one in zip(missing, await self._asked([calls[number] for number in missing]), strict=True):
-                if isinstance(one, PostroomError) and one.retryable:
-                    later = one
-                else:
-                    found[number] = one
-            if later is not None:
+            missing = [number for number in range(len(calls)) if number not in found or _is_for_later(found[number])]
+            answers = await self._asked([calls[number] for number in missing])
+            found.update(zip(missing, answers, strict=True))
+            if later := next((one for one in found.values() if _is_for_later(one)), None):
                 raise later
 
-        await self._retry.repeat(ask)
+        try:
+            await self._retry.repeat(ask)
+        except PostroomError as error:
+            if isinstance(error, RateLimited) or not any(one is error for one in found.values()):
+                raise
         return [found[number] for number in range(len(calls))]
 
     async def _asked(self, calls: Sequence[Get]) -> list[JSON | PostroomError]:
@@ -182,6 +182,10 @@ class Client:
             return inner.object()
         except ProviderError as error:
             return error
+
+
+def _is_for_later(found: JSON | PostroomError) -> TypeGuard[PostroomError]:
+    return isinstance(found, PostroomError) and found.retryable
 
 
 def is_gone(error: PostroomError) -> bool:
