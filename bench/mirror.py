@@ -254,7 +254,7 @@ def _of_peer(told: Mapping[str, str]) -> dict[str, imap.Call]:
 
 def _while_filling(ours: StdioServer, home: Path, path: Path, env: Mapping[str, str]) -> None:
     """Of the account beside the one that is filled, and of that one itself. The server's own process fills it again."""
-    from postroom.sync.mirror import Mirror, mirror_path
+    from postroom.sync.file.mirror import Mirror, mirror_path
 
     other = Mirror(mirror_path(home, "other"))
     command = mirror_filling.sync_command(path, "other", "--reset")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import imap  # also makes `tests` importable
 from postroom.model.errors import PostroomError
-from postroom.sync.mirror import mirror_path
+from postroom.sync.file.mirror import mirror_path
 
 from tests.peers.dovecot import PASSWORD, Dovecot  # isort: skip
 
@@ -104,8 +104,8 @@ def first_page(dovecot: Dovecot, home: Path) -> float:
 
 
 async def _first_page(dovecot: Dovecot, home: Path) -> float:
-    from postroom.sync.mirror import Mirror
-    from postroom.sync.syncing import Syncing, Tools
+    from postroom.sync.file.mirror import Mirror
+    from postroom.sync.following.syncing import Syncing, Tools
 
     seen: list[float] = []
 
@@ -135,8 +135,8 @@ def unchanged(dovecot: Dovecot, home: Path) -> tuple[list[float], float]:
 
 
 async def _unchanged(dovecot: Dovecot, home: Path) -> tuple[list[float], float]:
-    from postroom.sync.mirror import Mirror
-    from postroom.sync.syncing import Syncing
+    from postroom.sync.file.mirror import Mirror
+    from postroom.sync.following.syncing import Syncing
 
     account, mailbox = _opened(dovecot, home)
     times = []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox, Transport
     from postroom.settings.accounts import ServerAccount
     from postroom.store.handles import Handles
-    from postroom.sync.mirrored import MirrorLayer
+    from postroom.sync.answering.mirrored import MirrorLayer
 
 FIRST_BREATH = 1.0  # seconds
 BETWEEN_MODULES = 0.01  # seconds
@@ -89,13 +89,13 @@ class _Opener:
         return self._mirrored(mailbox, account, account.provider)
 
     def _mirrored(self, mailbox: Mailbox, account: ServerAccount, provider: str) -> Mailbox:
-        from postroom.sync.mirror import Mirror, mirror_path
-        from postroom.sync.mirrored import MirrorLayer, mirrored
+        from postroom.sync.answering.mirrored import MirrorLayer, mirrored
+        from postroom.sync.file.mirror import Mirror, mirror_path
 
         mirror = Mirror(mirror_path(self._home, account.name))
 
         async def catch_up() -> None:
-            from postroom.sync.syncing import Syncing, Tools
+            from postroom.sync.following.syncing import Syncing, Tools
 
             async with Syncing(mirror, mailbox, account, Tools(self._handles)) as syncing:
                 await syncing.catch_up()
@@ -119,7 +119,7 @@ class _Opener:
         transport = registry.open_transport(account, self._context, mailbox)
         if account.name not in self._mirrors:
             return transport
-        from postroom.sync.mirrored import noticing_sends
+        from postroom.sync.answering.mirrored import noticing_sends
 
         return noticing_sends(transport, self._mirrors[account.name].mirror, account.provider)
 

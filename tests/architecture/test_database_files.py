@@ -33,9 +33,9 @@ OPENS_FILES = {
     "store/clock.py": "the kernel's boot id",
     "store/sends/owner.py": "lock files in a folder of their own",
     "store/vault/folder.py": "new files only (O_EXCL)",
-    "sync/lock.py": "lock files beside mirrors",
-    "sync/mirror.py": "the request to start a mirror over",
-    "sync/spool.py": "files beside mirrors, by a suffix that no database has",
+    "sync/file/lock.py": "lock files beside mirrors",
+    "sync/file/mirror.py": "the request to start a mirror over",
+    "sync/file/spool.py": "files beside mirrors, by a suffix that no database has",
 }
 OPENS_DATABASES = {"doors/cli/checkup.py", "sqlite/database.py"}  # the first in memory
 _METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch"}

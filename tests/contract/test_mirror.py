@@ -13,11 +13,11 @@ from postroom.model.message import Envelope
 from postroom.model.query.tree import In, Is, Query
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync
-from postroom.sync import by_listing
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.mirrored import MirrorLayer, mirrored
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.answering.mirrored import MirrorLayer, mirrored
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Syncing
 
 from .mails import mail
 from .rigs import Rig, RigAccount, SeedMail

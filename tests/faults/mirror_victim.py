@@ -22,8 +22,8 @@ from tests.unit.sync.filling import spool_everything
 from postroom.settings import ImapAccount
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 
 def main() -> None:

@@ -25,8 +25,8 @@ from tests.unit.sync.second_client import SecondClient, There
 
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Tools
 
 pytestmark = pytest.mark.anyio
 

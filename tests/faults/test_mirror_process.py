@@ -17,8 +17,8 @@ from tests.unit.sync.conftest import Mirrored
 
 from postroom.service.accounts import mirrors
 from postroom.settings import load
-from postroom.sync.lock import Lock
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.file.lock import Lock
+from postroom.sync.file.mirror import Mirror, mirror_path
 from postroom.wiring import open_gateway
 
 CONFIG = """

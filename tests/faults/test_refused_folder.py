@@ -21,7 +21,7 @@ from tests.unit.sync.test_refused_readers import in_use
 
 from postroom.doors.mcp.server import build_server
 from postroom.settings import load
-from postroom.sync.mirror import Mirror
+from postroom.sync.file.mirror import Mirror
 from postroom.wiring import open_gateway
 
 WHY = "The mail server says that another program is using it. Try again later."

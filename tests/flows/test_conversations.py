@@ -15,7 +15,7 @@ from tests.unit.sync.test_threads import opening, reply
 
 from postroom.doors.mcp.server import build_server
 from postroom.settings import Settings, build
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.file.mirror import Mirror, mirror_path
 from postroom.wiring import open_gateway
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ from tests.unit.sync.filling import fill_partly
 from postroom.doors.mcp.serve import serve_http
 from postroom.doors.mcp.server import PostroomServer, build_server
 from postroom.settings import Settings, build
-from postroom.sync import arriving, by_folder
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.following import arriving, by_folder
 from postroom.wiring import open_gateway
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from tests.unit.sync.conftest import Mirrored
 
 from postroom.doors.mcp.server import build_server
 from postroom.settings import build
-from postroom.sync.mirror import Mirror, mirror_path
+from postroom.sync.file.mirror import Mirror, mirror_path
 from postroom.wiring import open_gateway
 
 pytestmark = pytest.mark.anyio

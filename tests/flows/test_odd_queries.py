@@ -19,8 +19,8 @@ from postroom.doors.mcp.serve import server_for
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import Settings, build
-from postroom.sync.mirror import Mirror, mirror_path
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.following.syncing import Syncing
 
 KINDS = ("local", "mirrored")
 TEXTS = {

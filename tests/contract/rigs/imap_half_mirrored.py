@@ -6,10 +6,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
-from postroom.sync.changing import remove
-from postroom.sync.mirror import Mirror, mirror_path
-from postroom.sync.mirrored import MirrorLayer, mirrored, noticing_sends
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.mirrored import MirrorLayer, mirrored, noticing_sends
+from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.following.syncing import Syncing
+from postroom.sync.tables.changing import remove
 
 from . import RigAccount, imap
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from postroom.sync.mirror import Mirror, mirror_path
-from postroom.sync.mirrored import MirrorLayer, mirrored, noticing_sends
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.mirrored import MirrorLayer, mirrored, noticing_sends
+from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.following.syncing import Syncing
 
 from . import RigAccount, imap
 

@@ -12,7 +12,7 @@ from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query, Text
 from postroom.store.handles import Handles
-from postroom.sync.contents import raw_of
+from postroom.sync.file.contents import raw_of
 
 
 def same(mirrored: Mirrored, server: dict[str, There], history: Sequence[str] = ()) -> None:

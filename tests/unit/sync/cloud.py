@@ -25,10 +25,10 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.registry import open_mailbox
 from postroom.settings import GmailAccount, GraphAccount
-from postroom.sync.contents import message_of
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.file.contents import message_of
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 _KEYS = count()
 

@@ -18,9 +18,9 @@ from tests.peers.lying_imap import MODERN, POOR, LyingImap, lying_imap
 
 from postroom.model.message import Envelope
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 BASIC = "IMAP4rev1 LITERAL+ ID NAMESPACE UIDPLUS IDLE UNSELECT MOVE"
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from multiprocessing import parent_process
 
-from postroom.sync.reading import Read, Spooled, read_spooled
+from postroom.sync.following.reading import Read, Spooled, read_spooled
 
 DEADLY = 70  # its number
 

@@ -16,9 +16,9 @@ from postroom.model.query.tree import In, Query
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.providers.layers.layered import Call, Layered
-from postroom.sync.mirrored import MirrorLayer
-from postroom.sync.mirrored import mirrored as with_mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.mirrored import MirrorLayer
+from postroom.sync.answering.mirrored import mirrored as with_mirror
+from postroom.sync.following.syncing import Syncing
 
 INBOX = Query(In("INBOX"))
 

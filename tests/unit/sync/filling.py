@@ -11,10 +11,10 @@ from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
-from postroom.sync import reading
-from postroom.sync.mirror import Mirror
-from postroom.sync.reading import Read, Spooled
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import reading
+from postroom.sync.following.reading import Read, Spooled
+from postroom.sync.following.syncing import Syncing
 
 
 class Stopping(ImapMailbox):

@@ -10,9 +10,9 @@ from tests.peers.accounts import imap_account, opened
 from tests.peers.lying_imap import LyingImap
 
 from postroom.settings import ImapAccount
-from postroom.sync.mirror import Mirror
-from postroom.sync.status import MirrorStatus
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.file.status import MirrorStatus
+from postroom.sync.following.syncing import Syncing
 
 OPENING = "SELECT|EXAMINE"
 

@@ -13,11 +13,11 @@ from tests.peers.memory_mailbox import Contents, LabelMailbox, MemoryMailbox
 
 from postroom.model.message import Envelope
 from postroom.settings import RestAccount
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.mirrored import MirrorLayer
-from postroom.sync.mirrored import mirrored as with_mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.answering.mirrored import MirrorLayer
+from postroom.sync.answering.mirrored import mirrored as with_mirror
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 LATEST = datetime(2026, 6, 1, tzinfo=UTC)
 

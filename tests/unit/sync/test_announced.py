@@ -15,8 +15,8 @@ from postroom.model.changes import Announced, BulkMail, FolderChanges
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.sync.contents import raw_of
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.contents import raw_of
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

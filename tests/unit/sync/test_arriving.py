@@ -12,11 +12,11 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from postroom.model.changes import BulkMail, Marks
-from postroom.sync import arriving
-from postroom.sync.arriving import Arriving
-from postroom.sync.changing import Arrival
-from postroom.sync.limits import Limits
-from postroom.sync.reading import Begun, Reading
+from postroom.sync.file.limits import Limits
+from postroom.sync.following import arriving
+from postroom.sync.following.arriving import Arriving
+from postroom.sync.following.reading import Begun, Reading
+from postroom.sync.tables.changing import Arrival
 
 pytestmark = pytest.mark.anyio
 

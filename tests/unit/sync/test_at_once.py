@@ -16,7 +16,7 @@ from tests.unit.sync.desk import Desk, desk
 
 from postroom.model.errors import PostroomError
 from postroom.model.query.tree import And, In, Query, Subject, Text
-from postroom.sync import lookup
+from postroom.sync.answering import lookup
 
 pytestmark = pytest.mark.anyio
 R = TypeVar("R")

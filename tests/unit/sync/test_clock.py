@@ -10,8 +10,8 @@ import pytest
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
 from postroom.model.query.tree import In, Query
-from postroom.sync import noting
-from postroom.sync.noting import changed, stale
+from postroom.sync.tables import noting
+from postroom.sync.tables.noting import changed, stale
 
 pytestmark = pytest.mark.anyio
 

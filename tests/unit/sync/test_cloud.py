@@ -16,8 +16,8 @@ from postroom.model.ids import Kind
 from postroom.model.query.tree import Node, Text
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.syncing import Tools
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Tools
 
 pytestmark = pytest.mark.anyio
 

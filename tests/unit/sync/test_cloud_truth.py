@@ -22,8 +22,8 @@ from postroom.model.errors import PostroomError, ProviderUnavailable
 from postroom.providers.gmail.mail import labels
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.syncing import Tools
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Tools
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.sync.deadly_mail import DEADLY, crash_on_one
 
 from postroom.model.changes import BulkMail, Marks
-from postroom.sync import reading
-from postroom.sync.reading import Reading
+from postroom.sync.following import reading
+from postroom.sync.following.reading import Reading
 
 COUNT = 100
 

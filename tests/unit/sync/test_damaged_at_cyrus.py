@@ -20,7 +20,7 @@ from postroom.providers.layers.retry import Retry
 from postroom.settings import JmapAccount
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.mirror import Mirror
+from postroom.sync.file.mirror import Mirror
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import pytest
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
 from postroom.model.errors import Conflict, ProviderUnavailable
-from postroom.sync import by_listing, packing
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_listing, packing
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

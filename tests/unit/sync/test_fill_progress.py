@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from postroom.model.errors import ProviderUnavailable
-from postroom.sync import fill_progress
-from postroom.sync.fill_progress import telling, told_to
-from postroom.sync.status import ABSENT, FolderStatus, MirrorStatus
+from postroom.sync.answering import fill_progress
+from postroom.sync.answering.fill_progress import telling, told_to
+from postroom.sync.file.status import ABSENT, FolderStatus, MirrorStatus
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,9 @@ from tests.unit.sync.lied_to import OPENING, about_it, account_of, subjects, syn
 
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.sync import by_folder
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_folder
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

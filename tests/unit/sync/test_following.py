@@ -13,8 +13,8 @@ from tests.unit.sync.conftest import Mirrored
 from postroom.model.changes import Announced
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.sync import syncing as following
-from postroom.sync.syncing import Syncing
+from postroom.sync.following import syncing as following
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

@@ -23,9 +23,9 @@ from postroom.model.ids import Kind
 from postroom.model.query.tree import Text
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Tools
 
 pytestmark = pytest.mark.anyio
 

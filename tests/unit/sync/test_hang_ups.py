@@ -18,7 +18,7 @@ from tests.unit.sync.lied_to import synced
 
 from postroom.model.errors import ProviderUnavailable
 from postroom.providers.imap.sync import bulk
-from postroom.sync.mirror import Mirror
+from postroom.sync.file.mirror import Mirror
 
 pytestmark = pytest.mark.anyio
 

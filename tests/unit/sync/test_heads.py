@@ -17,13 +17,13 @@ from postroom.model.errors import ProviderUnavailable
 from postroom.model.message import Envelope
 from postroom.model.query.tree import In, Query
 from postroom.settings import RestAccount
-from postroom.sync import by_listing
-from postroom.sync.by_listing import CURSOR
-from postroom.sync.heads import Head
-from postroom.sync.mirror import Mirror
-from postroom.sync.mirrored import MirrorLayer, mirrored
-from postroom.sync.status import note_fact
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.mirrored import MirrorLayer, mirrored
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.file.status import note_fact
+from postroom.sync.following import by_listing
+from postroom.sync.following.by_listing import CURSOR
+from postroom.sync.following.pages import Head
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

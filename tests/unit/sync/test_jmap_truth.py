@@ -31,10 +31,10 @@ from postroom.providers.layers.layered import Call, Layered
 from postroom.settings import JmapAccount
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

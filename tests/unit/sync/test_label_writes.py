@@ -14,8 +14,8 @@ from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.cloud_checking import unordered
 
 from postroom.model.query.tree import In, Node, Not, Or, Query
-from postroom.sync.coverage import coverage_of_all
-from postroom.sync.mirrored import MirrorLayer, mirrored
+from postroom.sync.answering.coverage import coverage_of_all
+from postroom.sync.answering.mirrored import MirrorLayer, mirrored
 
 pytestmark = pytest.mark.anyio
 

@@ -18,9 +18,9 @@ from postroom.model.ids import Kind
 from postroom.model.query.tree import In, Query
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.handles import pass_on
-from postroom.sync.status import note_fact
+from postroom.sync.file.status import note_fact
+from postroom.sync.following import by_listing
+from postroom.sync.following.handles import pass_on
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,9 @@ from tests.unit.sync.conftest import Mirrored
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import contents, noting
-from postroom.sync.syncing import Tools
+from postroom.sync.file import contents
+from postroom.sync.following.syncing import Tools
+from postroom.sync.tables import noting
 
 pytestmark = pytest.mark.anyio
 

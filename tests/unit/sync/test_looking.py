@@ -20,8 +20,8 @@ from tests.unit.sync.conftest import Mirrored
 
 from postroom.index.database import Database
 from postroom.providers.imap.session.client import Session
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from postroom.model.outcome import ItemResult
 from postroom.model.query.tree import In, Query
 from postroom.providers.imap.mail import organising
 from postroom.providers.imap.session import uid_sets
-from postroom.sync.mirror import Mirror
+from postroom.sync.file.mirror import Mirror
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ from tests.unit.sync.lied_to import OPENING, about_it, moments, refs, subjects, 
 
 from postroom.model.errors import NotFound, ProviderError, ProviderUnavailable
 from postroom.model.query.tree import Query, Text
-from postroom.sync.contents import message_of
-from postroom.sync.lookup import Lookup
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.answering.lookup import Lookup
+from postroom.sync.file.contents import message_of
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

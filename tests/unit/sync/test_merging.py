@@ -15,7 +15,7 @@ from tests.unit.sync.filling import fill_partly
 
 from postroom.model.message import Envelope
 from postroom.model.query.tree import After, And, In, Is, Larger, Not, Or, Query, Subject, Text
-from postroom.sync import arriving, by_folder
+from postroom.sync.following import arriving, by_folder
 
 pytestmark = pytest.mark.anyio
 

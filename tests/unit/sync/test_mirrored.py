@@ -18,8 +18,8 @@ from postroom.model.query.tree import In, Query, Subject, Text
 from postroom.providers.layers.layered import Layered
 from postroom.service.accounts.folders import folders_now, folders_of
 from postroom.service.open_accounts import Account
-from postroom.sync.status import note_fact
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.status import note_fact
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

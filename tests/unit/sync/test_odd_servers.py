@@ -12,7 +12,7 @@ from tests.unit.sync.desk import desk
 
 from postroom.model.query.tree import Query, Subject, Text
 from postroom.providers.layers.layered import Call, Layered
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

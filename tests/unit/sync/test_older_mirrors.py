@@ -11,7 +11,7 @@ from postroom.model.address import Address
 from postroom.model.folder import Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query, Subject
-from postroom.sync.mirror import Mirror
+from postroom.sync.file.mirror import Mirror
 
 
 def test_subjects_from_before_their_words_were_marked_are_found(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.sync.filling import Here
 
 from postroom.model.changes import BulkMail, Marks
-from postroom.sync import reading
-from postroom.sync.reading import Reading
+from postroom.sync.following import reading
+from postroom.sync.following.reading import Reading
 
 FEW = reading._FEW
 

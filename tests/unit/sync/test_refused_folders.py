@@ -20,10 +20,10 @@ from tests.unit.sync.lied_to import (
 )
 
 from postroom.model.errors import AuthRequired, PostroomError, ProviderUnavailable
-from postroom.sync import by_folder
-from postroom.sync.mirror import Mirror
-from postroom.sync.status import FolderStatus, MirrorStatus
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.file.status import FolderStatus, MirrorStatus
+from postroom.sync.following import by_folder
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

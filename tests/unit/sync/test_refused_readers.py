@@ -20,10 +20,11 @@ from postroom.model.ids import Kind
 from postroom.model.query.tree import In, Query, Text
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_folder, identity
-from postroom.sync.identity import Former
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import by_folder
+from postroom.sync.following.syncing import Syncing, Tools
+from postroom.sync.tables import identity
+from postroom.sync.tables.identity import Former
 
 pytestmark = pytest.mark.anyio
 

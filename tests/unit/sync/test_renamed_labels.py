@@ -16,8 +16,8 @@ from postroom.model.query.tree import In, Label
 from postroom.providers.gmail.mail import labels
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import by_listing
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.following import by_listing
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

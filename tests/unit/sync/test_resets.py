@@ -18,7 +18,7 @@ from postroom.model.errors import PostroomError
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,8 @@ from postroom.model.query.tree import In, Query
 from postroom.service.open_accounts import Account
 from postroom.service.sending.acquaintances import acquainted
 from postroom.service.writing.draft import load_draft
-from postroom.sync.mirror import Mirror
-from postroom.sync.mirrored import noticing_sends
+from postroom.sync.answering.mirrored import noticing_sends
+from postroom.sync.file.mirror import Mirror
 
 pytestmark = pytest.mark.anyio
 

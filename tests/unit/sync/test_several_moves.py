@@ -12,8 +12,8 @@ from tests.unit.sync.lied_to import OPENING, about_it, account_of, refs
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

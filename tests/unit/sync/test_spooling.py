@@ -22,9 +22,10 @@ from postroom.model.errors import ProviderUnavailable
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import packing, space, spool, syncing
-from postroom.sync.contents import message_of, raw_of
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file import space, spool
+from postroom.sync.file.contents import message_of, raw_of
+from postroom.sync.following import packing, syncing
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

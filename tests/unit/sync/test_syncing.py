@@ -18,10 +18,10 @@ from postroom.model.errors import Conflict, PostroomError, ProviderError
 from postroom.model.query.tree import Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
-from postroom.sync import arriving, by_folder
-from postroom.sync.contents import message_of, raw_of
-from postroom.sync.mirror import Mirror, mirror_path
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.contents import message_of, raw_of
+from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.following import arriving, by_folder
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

@@ -23,9 +23,9 @@ from tests.unit.sync.seeds import SEEDS
 from postroom.model.errors import PostroomError
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import syncing as following
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import syncing as following
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

@@ -24,9 +24,9 @@ from tests.unit.sync.test_truth import STEPS, comes_to_equal
 from postroom.providers.imap import watching
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync import syncing as following
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing, Tools
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import syncing as following
+from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
 

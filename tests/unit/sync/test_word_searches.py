@@ -12,8 +12,8 @@ from tests.unit.sync.test_merging import fill, seeded, short_turns  # noqa: F401
 
 from postroom.model.errors import ProviderUnavailable
 from postroom.model.query.tree import Query, Text
-from postroom.sync import word_searches
-from postroom.sync.word_searches import WordSearches
+from postroom.sync.answering import word_searches
+from postroom.sync.answering.word_searches import WordSearches
 
 pytestmark = pytest.mark.anyio
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from postroom.sync.fill_progress import told_to
+from postroom.sync.answering.fill_progress import told_to
 
 __all__ = ["told_to"]

@@ -12,8 +12,8 @@ import anyio
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.settings.accounts import ServerAccount
-from postroom.sync.mirror import Mirror, mirror_files, mirror_path
-from postroom.sync.status import MirrorStatus
+from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
+from postroom.sync.file.status import MirrorStatus
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
@@ -133,7 +133,7 @@ async def follow(
 async def _synced(
     gateway: Gateway, account: AccountSettings, mirror: Mirror, on_progress: OnProgress | None, *, follow: bool
 ) -> None:
-    from postroom.sync.syncing import Syncing, Tools
+    from postroom.sync.following.syncing import Syncing, Tools
 
     assert isinstance(account, ServerAccount)
     report = partial(on_progress, account.name) if on_progress is not None else None  # counting takes time

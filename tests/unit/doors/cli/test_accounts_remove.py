@@ -14,7 +14,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from postroom.doors.cli import main
 from postroom.settings import load
-from postroom.sync.mirror import Mirror, mirror_files, mirror_path
+from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 
 LOCAL = '# mine\n[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n'
 

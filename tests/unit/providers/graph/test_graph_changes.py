@@ -24,8 +24,8 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.graph import changes
 from postroom.providers.graph.provider import GraphMailbox
 from postroom.providers.registry import open_mailbox
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing
 
 from .conftest import settings
 

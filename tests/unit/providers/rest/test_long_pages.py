@@ -12,8 +12,8 @@ from postroom.model.query.tree import In, Query
 from postroom.providers.rest import wire
 from postroom.providers.rest.provider import RestMailbox
 from postroom.settings import RestAccount
-from postroom.sync.mirror import Mirror
-from postroom.sync.syncing import Syncing
+from postroom.sync.file.mirror import Mirror
+from postroom.sync.following.syncing import Syncing
 
 pytestmark = pytest.mark.anyio
 

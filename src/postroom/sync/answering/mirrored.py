@@ -1,0 +1,334 @@
+"""A mailbox that answers from its mirror where that is complete and fresh, and otherwise asks the server.
+
+It is a layer around the provider's mailbox, so the result offers the same protocols (`isinstance` is as true or false
+as before), with the same answers.
+
+- Reads come from the index where every folder concerned is complete (`coverage`) and was confirmed recently
+  (`trust`). A mirror that is not fresh first catches up, which is one round trip where nothing changed. While a folder
+  is still being filled, the server is asked for the rest (`merging`), or for all where it cannot tell the rest apart.
+- Drafts are the server's alone: they change under the same ref, and what is sent must be what is there.
+- With the server away, reads go on from the index, however old, and say so (`Page.as_of`, `MirrorLayer.outage`); writes
+  raise.
+- Writes go to the server first. What it confirmed is written to the index at once, so that the next read shows it; the
+  next synchronization settles the rest, and the server wins.
+- Whatever is wrong with the mirror itself (damaged, locked, absent) is no error for a caller: the server is asked.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from postroom.index.folders import list_folders
+from postroom.index.search import is_quick
+from postroom.model.capabilities import Capabilities
+from postroom.model.changes import Hits
+from postroom.model.errors import CursorExpired, PostroomError
+from postroom.model.message import Envelope, Message, Page
+from postroom.model.query.tree import Query, Text
+from postroom.providers.layers.layered import Call, Layered
+from postroom.providers.protocol import FolderSync, Mailbox, Transport
+from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting
+from postroom.sync.answering.conversations import Conversations
+from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all
+from postroom.sync.answering.heads import page_of_head
+from postroom.sync.answering.lookup import AT_ONCE, Lookup, trusted
+from postroom.sync.answering.merging import Half, half_of, is_enough, merged
+from postroom.sync.answering.trust import MAX_AGE, Outage, Trust
+from postroom.sync.answering.word_searches import WordSearches
+from postroom.sync.answering.writes import Writes, noted, then_stale
+from postroom.sync.file import abilities, contents
+from postroom.sync.tables.labelling import as_gmail_reads
+
+if TYPE_CHECKING:
+    from postroom.model.folder import Folder
+    from postroom.settings.accounts import ServerAccount
+    from postroom.sync.file.mirror import Mirror
+
+R = TypeVar("R")
+
+_STALING = frozenset(
+    {"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder", "rename_folder"}
+)
+_SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
+
+
+def mirrored(mailbox: Mailbox, layer: MirrorLayer, provider: str) -> Mailbox:
+    return cast("Mailbox", _Mirrored(mailbox, layer, provider))
+
+
+class _Mirrored(Layered):
+    """`at_server` see `layers.layered`. No server offers the others."""
+
+    def __init__(self, mailbox: Mailbox, layer: MirrorLayer, provider: str) -> None:
+        super().__init__(mailbox, provider, [layer])
+        self.at_server = Layered(mailbox, provider, [layer.asking_only])
+        self.fetch_thread = layer.fetch_thread
+        self.fetch_with_ids = layer.fetch_with_ids
+        if layer.conversations is not None:
+            self.conversation_names = layer.conversations.names
+
+
+def noticing_sends(transport: Transport, mirror: Mirror, provider: str) -> Transport:
+    """What was sent is in Sent, and a draft that was sent is gone: the next read looks."""
+
+    def layer(verb: str, call: Call) -> Call:
+        return partial(then_stale, mirror, call) if verb in _SENDING else call
+
+    return cast("Transport", Layered(transport, provider, [layer]))
+
+
+class MirrorLayer:
+    """`catch_up` brings the mirror up to date, or raises; None where only another process can. `outage` is on while the
+    server cannot be reached and the mirror answers in its place."""
+
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        mirror: Mirror,
+        settings: ServerAccount,
+        catch_up: CatchUp | None = None,
+        max_age: float = MAX_AGE,
+    ) -> None:
+        self._mailbox = mailbox
+        self.mirror = mirror
+        self._settings = settings
+        self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
+        self._word_searches = WordSearches()
+        self._lookup = Lookup(threads_by_headers=(by_headers := isinstance(mailbox, FolderSync)))
+        self.conversations = Conversations(mailbox, self._consult, self._lookup.thread) if by_headers else None
+        writes = Writes(mailbox, mirror)
+        self._methods: dict[str, Callable[..., Awaitable[Any]]] = {
+            "connect": self._connect,
+            "folders": self._folders,
+            "search": self._search,
+            "envelopes": self._envelopes,
+            "fetch": self._fetch,
+            "fetch_content": self._fetch,
+            "fetch_many": self._fetch_many,
+            "fetch_raw": self._fetch_raw,
+            "fetch_part": self._fetch_part,
+            "thread": self._thread,
+            "mails_with_ids": self._mails_with_ids,
+            "set_flags": writes.set_flags,
+            "move": writes.move,
+            "put_into": writes.put_into,
+            "apply_label": writes.apply_label,
+            "remove_label": writes.remove_label,
+        }
+
+    @property
+    def outage(self) -> Outage:
+        return self._consult.outage
+
+    def __call__(self, verb: str, call: Call) -> Call:
+        if verb in self._methods:
+            return partial(self._methods[verb], call)
+        return partial(then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
+
+    def asking_only(self, verb: str, call: Call) -> Call:
+        """A layer that knows of the mirror only whether the server could be reached."""
+        return partial(self._consult.ask, call) if verb in self._methods and verb != "connect" else call
+
+    # --- reading
+
+    async def _connect(self, ask: Call) -> Capabilities:
+        """With the server away: what it could do the last time."""
+        try:
+            found = cast("Capabilities", await self._consult.ask(ask))
+        except UNREACHABLE:
+            known = await self._consult.last_resort(lambda connection, _: abilities.noted(connection))
+            if known is None:
+                raise
+            return known
+        await noted(self.mirror, abilities.note, found)
+        return found
+
+    async def _folders(self, ask: Call) -> list[Folder]:
+        """Asked of the server while it answers: only that knows what a folder is for."""
+        return await self._consult.ask_unless_away(lambda connection, _: list_folders(connection) or None, ask)
+
+    async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
+        has_words = any(isinstance(leaf, Text) for leaf in query.leaves())
+        needs_bodies = has_words and self._settings.mirror == "headers"
+
+        def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
+            wanted = as_gmail_reads(connection, query)
+            trust.spare(is_quick(wanted, offset))
+            if needs_bodies and not trust.is_last_resort:
+                return None
+            coverage = coverage_of(connection, wanted)
+            if not trust.accepts(coverage):
+                trust.spare(False)
+                return self._part(connection, trust, wanted, limit, offset)
+            page = self._lookup.search(connection, wanted, limit, offset)
+            if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
+                return None  # what is older than that only the server has
+            return self._dated(page, coverage, is_partial=needs_bodies)
+
+        found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
+        if isinstance(found, Page):
+            return found
+        answer = partial(self._complete, ask, query, limit, offset)
+        call: Callable[[], Awaitable[Any]] = partial(answer, found)
+        if has_words and not (needs_bodies or self._settings.mirror_days or is_enough(found)):
+            call = partial(self._word_searches.run, lambda: self._consult.now(look), answer, is_enough)
+        return cast("Page[Envelope]", await self._consult.ask_first(look, call))
+
+    def _part(
+        self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
+    ) -> Page[Envelope] | Half | None:
+        """Of a mirror that does not have everything."""
+        if self._settings.mirror_days:
+            return None
+        if isinstance(self._mailbox, FolderSync):
+            return half_of(connection, trust, query, offset + limit + 1)
+        return page_of_head(connection, trust, self._lookup, query, limit=limit, offset=offset)
+
+    async def _complete(
+        self, ask: Call, query: Query, limit: int, offset: int, found: Page[Envelope] | Half | None
+    ) -> Page[Envelope]:
+        """What the mirror has, with the rest from the server."""
+        if isinstance(found, Page):
+            return found
+        rest = None if found is None else await self._rest(query, found)
+        if found is None or rest is None:
+            return cast("Page[Envelope]", await ask(query, limit=limit, offset=offset))
+        refs, total, has_more = merged(found, rest, limit=limit, offset=offset)
+        rows = await self._each(self._mailbox.envelopes, refs, self._envelopes_found)
+        complete = not (found.lacks or (found.leaves_out and self._settings.mirror_leave_out))
+        there = tuple(row for row in rows if row is not None)
+        return Page(there, total, limit, offset, has_more, as_of=found.coverage.as_of, complete=complete)
+
+    async def _rest(self, query: Query, half: Half) -> Hits | None:
+        """None where the folder was numbered anew."""
+        with suppress(CursorExpired):
+            return await cast("FolderSync", self._mailbox).search_rest(query, half.rest, wanted=half.wanted)
+        return None
+
+    def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
+        leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
+        is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
+        total = None if self._settings.mirror_days else page.total
+        return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
+
+    async def _envelopes(self, ask: Call, refs: Sequence[str]) -> list[Envelope | None]:
+        return await self._each(ask, refs, self._envelopes_found)
+
+    async def _fetch_many(self, ask: Call, refs: Sequence[str]) -> list[Message | None]:
+        return await self._each(ask, refs, self._messages_found)
+
+    async def _each(
+        self, ask: Call, refs: Sequence[str], look: Callable[[sqlite3.Connection, Trust, Sequence[str]], dict[str, R]]
+    ) -> list[R | None]:
+        """Those that the mirror has, and the others from the server."""
+        found = await self._consult.current(lambda connection, trust: look(connection, trust, refs) or None) or {}
+        missing = [ref for ref in refs if ref not in found]
+        if missing:
+            found = {**found, **await self._asked_for(ask, missing, look)}
+        return [found.get(ref) for ref in refs]
+
+    async def _asked_for(
+        self, ask: Call, refs: list[str], look: Callable[[sqlite3.Connection, Trust, Sequence[str]], dict[str, R]]
+    ) -> dict[str, R]:
+        """By ref. With the server away nobody knows whether the others are gone."""
+        try:
+            answers = await self._consult.ask(ask, refs)
+        except PostroomError as error:
+            known = await self._consult.instead_of(error, lambda connection, trust: look(connection, trust, refs)) or {}
+            if len(known) < len(set(refs)):
+                raise
+            return known
+        return {ref: answer for ref, answer in zip(refs, answers, strict=True) if answer is not None}
+
+    def _envelopes_found(
+        self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]
+    ) -> dict[str, Envelope]:
+        trust.spare(len(refs) <= AT_ONCE)
+        found = [envelope for envelope in self._lookup.envelopes(connection, refs) if envelope is not None]
+        return trusted(connection, trust, found)
+
+    def _messages_found(self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]) -> dict[str, Message]:
+        there = self._envelopes_found(connection, trust, refs)
+        return self._lookup.messages(connection, list(there.values()), trust)
+
+    def _opened(self, connection: sqlite3.Connection, trust: Trust, found: Sequence[Envelope]) -> dict[str, Message]:
+        trust.spare(len(found) <= AT_ONCE)
+        return self._lookup.messages(connection, list(trusted(connection, trust, found).values()), trust)
+
+    async def _fetch(self, ask: Call, ref: str) -> Message:
+        def look(connection: sqlite3.Connection, trust: Trust) -> Message | None:
+            return self._messages_found(connection, trust, [ref]).get(ref)
+
+        return await self._consult.answer(look, ask, ref)
+
+    async def _fetch_raw(self, ask: Call, ref: str) -> bytes:
+        return await self._consult.answer(partial(self._raw, ref), ask, ref)
+
+    async def _fetch_part(self, ask: Call, ref: str, part: str) -> bytes:
+        """A part has the same number in the mirror where it keeps the bytes; else only its provider knows the name."""
+
+        def look(connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+            from postroom.mime.read import parse
+
+            trust.spare(False)
+            raw = self._raw(ref, connection, trust)
+            return None if raw is None else parse.extract_part(raw, part)
+
+        return await self._consult.answer(look, ask, ref, part)
+
+    def _raw(self, ref: str, connection: sqlite3.Connection, trust: Trust) -> bytes | None:
+        trust.spare(False)
+        return contents.raw_of(connection, ref) if self._envelopes_found(connection, trust, [ref]) else None
+
+    async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
+        def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            return self._lookup.thread(connection, thread_ref, trust)
+
+        if self.conversations is not None:
+            ask = partial(self.conversations.at_server, ask)
+        return await self._consult.answer(look, ask, thread_ref)
+
+    async def _mails_with_ids(self, ask: Call, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
+        def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            return self._lookup.mails_with_ids(connection, message_ids, trust)
+
+        return await self._consult.answer(look, ask, message_ids, near=near)
+
+    async def fetch_thread(
+        self, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
+    ) -> tuple[list[Envelope], dict[str, Message]] | None:
+        def look(connection: sqlite3.Connection, trust: Trust) -> tuple[list[Envelope], dict[str, Message]] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            found = self._lookup.thread(connection, thread_ref, trust)
+            return found, self._opened(connection, trust, choose(found))
+
+        return await self._consult.at_hand(look)
+
+    async def fetch_with_ids(
+        self, message_ids: Sequence[str], choose: Callable[[Sequence[Envelope]], Envelope | None]
+    ) -> tuple[Message | None] | None:
+        def look(connection: sqlite3.Connection, trust: Trust) -> tuple[Message | None] | None:
+            if not trust.accepts(coverage_of_all(connection)):
+                return None
+            chosen = choose(self._lookup.mails_with_ids(connection, message_ids, trust))
+            message = self._opened(connection, trust, [chosen]).get(chosen.ref) if chosen is not None else None
+            return None if chosen is not None and message is None else (message,)
+
+        return await self._consult.at_hand(look)
+
+    # --- writing
+
+    async def _changing(self, change: Call, *args: Any, **kwargs: Any) -> Any:
+        """A server that changed something is back: only there the next reader finds, say, a new folder."""
+        answer = await change(*args, **kwargs)
+        self.outage.end()
+        return answer

@@ -1,0 +1,398 @@
+"""A mirror of a mailbox that knows no numbers within a folder: filled by going through the pages of a listing, then
+kept up to date by what the provider reports as changed (Gmail, Graph, JMAP), or by going through the listing again.
+
+A walk through the listing is also how a mirror is compared with its server when the provider no longer knows what
+changed: each message that is seen gets the walk's number, and those without it are asked for one by one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
+
+from postroom.index.labels import FORWARDED
+from postroom.model.changes import ChangePage, FolderState, Marks
+from postroom.model.errors import CursorExpired, NotFound
+from postroom.model.folder import Folder, Role
+from postroom.model.message import Envelope
+from postroom.model.query.tree import Query
+from postroom.providers.protocol import Changes, FolderNames
+from postroom.sync.file.access import Access
+from postroom.sync.file.limits import IS_DUE, Limits
+from postroom.sync.file.status import fact, note_answer, note_fact
+from postroom.sync.following.fetching import fetched
+from postroom.sync.following.pages import Head, pages_of
+from postroom.sync.tables import changing, identity, labelling, leaving, places, unread
+from postroom.sync.tables.changing import Arrival
+from postroom.sync.tables.replacing import drop_replaced
+from postroom.sync.tables.revising import revised
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import Mailbox
+    from postroom.sync.tables.places import Place
+
+_PAGE, _FIRST_PAGE = 200, 50
+_CHANGES = 200
+_FETCHED = 50  # messages at once
+_COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folders too
+_WALKS = 3  # a server with messages that no page shows is read again, but not for ever
+_LOOKS = 3  # at folders that are made or renamed while messages are read
+_RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
+CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
+IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
+FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
+
+
+class ByListing:
+    def __init__(
+        self,
+        access: Access,
+        mailbox: Mailbox,
+        limits: Limits,
+        leave_out: Sequence[str],
+        clock: Callable[[], float],
+    ) -> None:
+        self._access = access
+        self._mailbox = mailbox
+        self._limits = limits
+        self._leave_out = tuple(leave_out)
+        self._clock = clock
+        self.is_partial = False
+        self.stated_at = 0.0  # nothing is announced with its messages
+        self._reports = isinstance(mailbox, Changes)
+        self._is_walking = False
+        self._names: dict[str, str] = {}  # of all folders by ref, as they were last listed
+        self._naming = 0  # see `FolderNames`
+        self._late: set[str] = set()  # folders that were found after the changes in them were asked for
+
+    async def round(self) -> bool:
+        asked_at = self._clock()
+        late = set(self._late)
+        folders = await self._take_folders()
+        self._late = set(late)
+        changed = await (self._take_changes() if self._reports else self._take_outline(folders))
+        await self._look_again(await self._access.read(leaving.inside, late))
+        self._late -= late
+        if not await self.is_behind():
+            await self._look_again(await self._access.read(leaving.in_gone_folders))
+            await self._look_again(await self._access.read(labelling.without_folder))
+        await self._access.write(_confirm, asked_at, self._low())
+        await self._access.write(self._remove_folders)
+        await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
+        return changed
+
+    async def is_behind(self) -> bool:
+        return bool(await self._access.read(fact, IS_DUE))
+
+    async def _take_folders(self) -> list[Folder]:
+        listed = await self._mailbox.folders()
+        self._names, self._naming = {folder.ref: folder.name for folder in listed}, self._naming_now()
+        folders = [folder for folder in listed if folder.selectable]
+        states = [FolderState(one, "-", "", one.ref) for one in folders if one.role not in _COLLECTIONS]
+        await self._access.write(self._take_over, states)
+        return folders
+
+    def _take_over(self, connection: sqlite3.Connection, states: Sequence[FolderState]) -> None:
+        """Of what is in a folder that was left out until now, nothing is reported as changed. Nor is what was put into
+        another folder because that one had its folder's name until a moment ago."""
+        before = places.places(connection)
+        places.take_over(connection, states, self._leave_out, lambda _folder, _epoch, _number: "")
+        labelling.take_over(connection, before, [state.folder for state in states])
+        now = places.places(connection)
+        self._late |= {place.ref for place in now} - {place.ref for place in before} if self._reports else set()
+        left_out = {place.number for place in before if place.is_left_out}
+        is_wanted = any(place.number in left_out and not place.is_left_out for place in now)
+        is_doubtful = not isinstance(self._mailbox, FolderNames) and places.has_passed_on_a_name(before, now)
+        if is_wanted or is_doubtful:
+            _note_due(connection)
+        if not self._reports:  # nothing tells what changed in the part that is there
+            connection.execute("UPDATE mirrored_folder SET low = NULL WHERE NOT is_filled")
+        identity.forget_old(connection, self._clock())
+
+    def _remove_folders(self, connection: sqlite3.Connection) -> None:
+        """Not while a comparison is due, which finds what was in them where it is now."""
+        if not fact(connection, IS_DUE):
+            leaving.leave_folders(connection, self._clock())
+            places.remove_gone(connection, self._clock())
+
+    def _low(self) -> int:
+        """The second from which on everything is in a folder that is filled."""
+        oldest = self._limits.oldest(self._clock())
+        return 0 if oldest is None else int(oldest.timestamp())
+
+    # --- changes
+
+    async def _take_changes(self) -> bool:
+        mailbox = cast("Changes", self._mailbox)
+        cursor = await self._access.read(fact, CURSOR)
+        if not cursor:
+            page = await mailbox.changed_since("", limit=_CHANGES)
+            await self._access.write(_compare_from, page.cursor)
+            await self._take_folders()  # of what is in one that was made before the cursor, nothing is reported
+            return True
+        try:
+            return await self._follow(mailbox, cursor)
+        except CursorExpired:
+            await self._access.write(note_fact, CURSOR, "")
+            return await self._take_changes()
+
+    async def _take_outline(self, folders: Sequence[Folder]) -> bool:
+        """Where nothing is reported: everything is compared when counts or the newest messages differ, and now and
+        then regardless, for what neither shows. What changes while that is done shows when it is done: the outline is
+        the one from before."""
+        if self._is_walking:
+            return False
+        page = await self._mailbox.search(Query(), limit=_FIRST_PAGE, offset=0)
+        counts = [f"{folder.ref} {folder.total} {folder.unread}" for folder in folders]
+        outline = "\n".join([*counts, *(f"{row.ref} {_marks(row)}" for row in page.items)])
+        return await self._access.write(self._compare_outline, outline)
+
+    def _compare_outline(self, connection: sqlite3.Connection, outline: str) -> bool:
+        age = self._clock() - float(fact(connection, WALKED_AT) or 0)
+        if outline == fact(connection, OUTLINE) and 0 <= age < _RELISTED:  # below 0: the clock was set back
+            return False
+        note_fact(connection, OUTLINE, outline)
+        _note_due(connection)
+        return True
+
+    async def _follow(self, mailbox: Changes, cursor: str) -> bool:
+        changed, has_more = False, True
+        known = {cursor}
+        is_midway = bool(await self._access.read(fact, IS_MIDWAY))
+        while has_more or is_midway:
+            is_midway = is_midway and has_more  # what an interrupted run began is as old as that: once more
+            page = await mailbox.changed_since(cursor, limit=_CHANGES)
+            await self._settle(page)
+            if page.has_more and page.cursor in known:
+                raise CursorExpired("The mail server says again and again that there are more changes.")
+            known.add(page.cursor)
+            changed = changed or bool(page.changed or page.removed)
+            cursor, has_more = page.cursor, page.has_more
+        return changed
+
+    async def _settle(self, page: ChangePage) -> None:
+        """What is new first: a message that got another ref is there before the old one is missed."""
+        gone: list[str] = []
+        for start in range(0, len(page.changed), _CHANGES):
+            some = page.changed[start : start + _CHANGES]
+            rows = await self._mailbox.envelopes(some)
+            await self._take([row for row in rows if row is not None], walk=None)
+            gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
+        await self._access.write(self._remove, [*page.removed, *gone], page)
+
+    def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], page: ChangePage) -> None:
+        self._miss(connection, refs)
+        note_fact(connection, CURSOR, page.cursor)
+        note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
+
+    def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+        changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
+
+    # --- walks
+
+    async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._is_walking = True
+        try:
+            for _ in range(_WALKS):
+                due = await self._access.read(fact, IS_DUE)
+                walk = await self._access.write(_next_walk)
+                if await self._walk(walk, after):
+                    break
+        finally:
+            self._is_walking = False
+        await self._access.write(_filled, due, self._low(), self._clock())
+
+    async def _walk(self, walk: int, after: Callable[[], Awaitable[None]] | None) -> bool:
+        """Folder by folder, the inbox first. True if nothing was found that an earlier page should have shown."""
+        for place in sorted(await self._access.read(_mirrored), key=_in_order):
+            try:
+                await self._walk_through(place, walk, after)
+            except NotFound:
+                if any(folder.ref == place.ref for folder in await self._take_folders()):
+                    raise  # it is there, and could not be read
+        unseen = await self._access.read(_unseen, walk)
+        await self._look_again(unseen)
+        return len(unseen) == 0 or not await self._access.read(_unseen, walk)
+
+    async def _walk_through(self, place: Place, walk: int, after: Callable[[], Awaitable[None]] | None) -> None:
+        head = Head()
+        oldest = self._limits.oldest(self._clock())
+        async with aclosing(pages_of(self._mailbox, place.ref, first=_FIRST_PAGE, size=_PAGE)) as pages:
+            async for page in pages:
+                items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
+                await self._take(items, walk=walk)
+                if head.goes_on_with(page.items) and self._reports:
+                    await self._access.write(_reach_down, place, head.since)
+                if after is not None:
+                    await after()
+                if page.items and not items:
+                    return
+
+    async def _look_again(self, refs: Sequence[str]) -> None:
+        """Messages that no page showed: gone, or somewhere else by now."""
+        for start in range(0, len(refs), _PAGE):
+            some = refs[start : start + _PAGE]
+            rows = await self._mailbox.envelopes(some)
+            await self._take([row for row in rows if row is not None], walk=None)
+            gone = [ref for ref, row in zip(some, rows, strict=True) if row is None]
+            await self._access.write(self._miss, gone)
+
+    async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
+        """Known ones as they are now; new ones and those whose content may have changed fetched."""
+        rows = await self._placed(rows)
+        if not self._reports:
+            await self._access.write(drop_replaced, rows, self._clock())
+        new = await self._access.write(self._update, rows, walk)
+        for start in range(0, len(new), _FETCHED):
+            some = new[start : start + _FETCHED]
+            arrivals = await fetched(self._access, self._mailbox, some, self._limits)
+            listed = {row.ref: row for row in some}
+            await self._access.write(_add, arrivals, listed, self._clock(), walk)
+
+    def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
+        """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""
+        names = _mirrored_names(connection)
+        known = changing.known(connection, [row.ref for row in rows])
+        kept = [row for row in rows if names.intersection(row.folders)]
+        again, moved = revised(connection, kept, names, self._limits, is_reported=self._reports)
+        same = known - again
+        there = [row for row in kept if row.ref in same]
+        changing.set_marks(connection, {row.ref: _marks(row) for row in moved})
+        for row in moved:
+            changing.place_in(connection, row.ref, [name for name in row.folders if name in names])
+        changing.remove(connection, list(known - {row.ref for row in kept}), self._clock())
+        if walk is not None:
+            connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, row.ref) for row in there])
+        return [row for row in kept if row.ref not in same]
+
+    async def _placed(self, rows: Sequence[Envelope]) -> Sequence[Envelope]:
+        """With names that mean here what they meant when the rows were read: since the folders were listed, one may
+        have been made, or have got another name, even that of another. No message in it is reported again. A name that
+        is unknown before and after a look is that of a hidden folder."""
+        hidden: set[str] = set()
+        for _ in range(_LOOKS):
+            before, unknown = self._names, self._unknown(rows, hidden)
+            if not unknown and self._naming == self._naming_now():
+                break
+            await self._take_folders()
+            changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
+            odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
+            again = dict(zip(odd, await self._mailbox.envelopes(odd), strict=True))
+            rows = [now for row in rows if (now := again.get(row.ref, row)) is not None]
+            still = self._unknown(rows, hidden)
+            hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}
+        return rows
+
+    def _unknown(self, rows: Sequence[Envelope], hidden: set[str]) -> dict[str, set[str]]:
+        """By the refs of those in folders that are neither listed nor hidden: the names of these."""
+        known = {"", *self._names.values(), *hidden}
+        return {row.ref: names for row in rows if (names := set(row.folders) - known)}
+
+    def _naming_now(self) -> int:
+        """Where the mailbox itself writes names into the rows, and says when they change."""
+        return self._mailbox.naming() if isinstance(self._mailbox, FolderNames) else 0
+
+
+def _marks(row: Envelope) -> Marks:
+    return Marks(row.unread, row.starred, row.answered, row.forwarded, row.draft, row.labels)
+
+
+def _add(
+    connection: sqlite3.Connection,
+    arrivals: Sequence[Arrival],
+    rows: Mapping[str, Envelope],
+    now: float,
+    walk: int | None,
+) -> None:
+    """Only into folders that are mirrored. Folders and labels are those of the listing: meanwhile one may have got
+    another name."""
+    names = _mirrored_names(connection)
+    filed = []
+    for arrival in arrivals:
+        row = rows[arrival.record.ref]
+        if wanted := [name for name in row.folders if name in names]:
+            labels = (*row.labels, FORWARDED) if row.forwarded else row.labels
+            filed.append(changing.filed(arrival, wanted, arrival.record.thread_ref, labels))
+    added = changing.put(connection, filed, now)
+    if walk is not None:
+        connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
+
+
+def _mirrored(connection: sqlite3.Connection) -> list[Place]:
+    return [place for place in places.places(connection) if not (place.is_left_out or place.is_gone)]
+
+
+def _mirrored_names(connection: sqlite3.Connection) -> set[str]:
+    return {place.name for place in _mirrored(connection)}
+
+
+def _next_walk(connection: sqlite3.Connection) -> int:
+    walk = int(fact(connection, WALK) or 0) + 1
+    note_fact(connection, WALK, str(walk))
+    return walk
+
+
+def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
+    return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
+
+
+def _confirmed_at(connection: sqlite3.Connection) -> float | None:
+    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
+    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
+    moment: float | None = connection.execute(sql).fetchone()[0]
+    return moment
+
+
+def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:
+    """What comes to that part of the folder from now on is reported as changed: the cursor is older than the walk."""
+    if not fact(connection, FROM_NOTHING):
+        return
+    connection.execute(
+        "UPDATE mirrored_folder SET low = min(coalesce(low, ?1), ?1) WHERE number = ?2 AND NOT is_filled",
+        (since, place.number),
+    )
+
+
+def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
+    """Of messages that are there already nobody knows whether they still exist, until the walk has seen them."""
+    is_empty = connection.execute("SELECT 1 FROM mirrored LIMIT 1").fetchone() is None
+    note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
+    connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
+    note_fact(connection, CURSOR, cursor)
+    note_fact(connection, IS_MIDWAY, "")
+    _note_due(connection)
+
+
+def _note_due(connection: sqlite3.Connection) -> None:
+    """Another number each time: a comparison that was begun before does not count."""
+    note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
+
+
+def _filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
+    if fact(connection, IS_DUE) != due:
+        return
+    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
+    note_fact(connection, IS_DUE, "")
+    note_fact(connection, WALKED_AT, str(now))
+
+
+def _confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
+    """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
+    that it has been through. New folders have nothing yet that was not reported as changed."""
+    note_answer(connection, asked_at)
+    if fact(connection, IS_DUE):
+        connection.execute(
+            "UPDATE mirrored_folder SET as_of = ? WHERE low IS NOT NULL AND NOT is_filled AND NOT is_left_out",
+            (asked_at,),
+        )
+        return
+    connection.execute(
+        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
+        (asked_at, low),
+    )
+
+
+def _in_order(place: Place) -> tuple[bool, bool, int]:
+    return place.role != Role.INBOX, place.role in (Role.TRASH, Role.JUNK), place.number

@@ -1,0 +1,91 @@
+"""Handles survive a mirror that is thrown away: what it knew is carried over into the new one.
+
+Most messages are found again under their old refs, and need nothing. Of the others it is known only when everything is
+there again whether they are in another place now: a message that was there all the time is a copy, not where one went.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from postroom.model.errors import PostroomError
+from postroom.sync.file.limits import is_of
+from postroom.sync.tables import identity
+from postroom.sync.tables.changing import note_renamed
+from postroom.sync.tables.identity import Former
+
+if TYPE_CHECKING:
+    from postroom.sync.file.mirror import Mirror
+
+_AT_ONCE = 5_000
+_KNOWN = "SELECT ref, identity FROM mirrored UNION ALL SELECT ref, identity FROM former UNION ALL SELECT * FROM carried"
+
+
+def take_over(mirror: Mirror, owner: str) -> None:
+    """From the file that was replaced, which is removed then. One that cannot be read is lost, like a damaged one; one
+    of another mailbox has nothing to say here."""
+    try:
+        with mirror.before() as before:
+            if before is not None and is_of(before, owner):
+                _copy(before, mirror)
+    except PostroomError:
+        pass
+    mirror.forget_before()
+
+
+def _copy(before: sqlite3.Connection, mirror: Mirror) -> None:
+    known = before.execute(_KNOWN)
+    while rows := known.fetchmany(_AT_ONCE):
+        with mirror.transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO carried (ref, identity) VALUES (?, ?)", rows)
+    renamed = before.execute("SELECT old, new FROM renamed ORDER BY id").fetchall()
+    with mirror.transaction() as connection:
+        for old, new in renamed:
+            note_renamed(connection, old, new)
+
+
+def is_open(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM carried LIMIT 1").fetchone() is not None
+
+
+def settle(connection: sqlite3.Connection, now: float) -> None:
+    """Once everything is there again. The others are remembered like messages that disappeared."""
+    _set_aside_others(connection)
+    rows = connection.execute(
+        "SELECT ref, identity FROM carried WHERE identity != '' AND NOT EXISTS"
+        " (SELECT 1 FROM mirrored WHERE mirrored.ref = carried.ref) ORDER BY ref"
+    ).fetchall()
+    taken: set[str] = set()
+    left = []
+    for former in (Former(*row) for row in rows):
+        new = _moved_to(connection, former)
+        if new and new not in taken:
+            taken.add(new)
+            note_renamed(connection, former.ref, new)
+        else:
+            left.append(former)
+    identity.remember(connection, left, now)
+    connection.execute("DELETE FROM carried")
+
+
+def _set_aside_others(connection: sqlite3.Connection) -> None:
+    """Those in whose place there is another message now."""
+    rows = connection.execute(
+        "SELECT ref, carried.identity, mirrored.identity FROM carried JOIN mirrored USING (ref) ORDER BY ref"
+    ).fetchall()
+    for ref, was, now in rows:
+        if identity.is_another(was, now):
+            connection.execute("UPDATE carried SET ref = ? WHERE ref = ?", (ref + identity.REPLACED, ref))
+            note_renamed(connection, ref, ref + identity.REPLACED)
+
+
+def _moved_to(connection: sqlite3.Connection, former: Former) -> str:
+    """The one message with that content that was not there before; empty if there is none or several."""
+    rows = connection.execute(
+        "SELECT ref FROM mirrored WHERE identity = ? AND NOT EXISTS"
+        " (SELECT 1 FROM carried WHERE carried.ref = mirrored.ref) LIMIT 2",
+        (former.identity,),
+    )
+    found = [ref for (ref,) in rows]
+    return found[0] if len(found) == 1 else ""

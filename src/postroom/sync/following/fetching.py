@@ -1,0 +1,120 @@
+"""New messages of a mailbox without numbers, with their contents where those are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.message import Envelope, Message
+from postroom.providers.protocol import BatchFetch
+from postroom.sync.file.limits import Limits
+from postroom.sync.following.reading import headers_only, opened
+from postroom.sync.tables.changing import Arrival
+
+if TYPE_CHECKING:
+    from postroom.providers.protocol import Mailbox
+    from postroom.sync.file.access import Access
+
+_MOST_FAILED = 5  # of the messages that are fetched together; where there are more, it is the server that fails
+_OTHERS = 3  # messages that are tried to find out whether it gives out any
+_SMALL = 100_000  # bytes
+
+
+async def fetched(access: Access, mailbox: Mailbox, rows: Sequence[Envelope], limits: Limits) -> list[Arrival]:
+    """In any order. Those that are gone by now are missing; of those that the server lists and does not give out, or
+    over which it fails whenever it is asked for them, there is what it lists."""
+    if limits.mode == "headers":
+        return [Arrival(headers_only(row)) for row in rows]
+    small = [row for row in rows if row.size <= limits.max_bytes]
+    messages, failed = await _messages(access, mailbox, [row.ref for row in small])
+    read = await anyio.to_thread.run_sync(lambda: [opened(message) for message in messages])
+    told = {message.envelope.ref for message in messages} | failed
+    there = await _still_there(mailbox, [row for row in small if row.ref not in told])
+    bare = [row for row in rows if row.ref in failed or row.size > limits.max_bytes]
+    return [*read, *(Arrival(headers_only(row)) for row in [*bare, *there])]
+
+
+async def _messages(access: Access, mailbox: Mailbox, refs: Sequence[str]) -> tuple[list[Message], set[str]]:
+    """And the refs of those over which the server fails."""
+    if isinstance(mailbox, BatchFetch):
+        try:
+            return [message for message in await mailbox.fetch_many(refs) if message is not None], set()
+        except PostroomError as error:
+            if not (_is_of_one(error) or _may_be_of_one(error)):
+                raise
+    found: list[Message] = []
+    failed: list[str] = []
+    for ref in refs:
+        try:
+            found.append(await mailbox.fetch(ref))
+        except PostroomError as error:
+            if _is_of_one(error):
+                continue
+            failed.append(ref)
+            if not _may_be_of_one(error) or len(failed) > _MOST_FAILED:
+                raise
+    others = [message.envelope.ref for message in found] or await access.read(_known, refs)
+    again, hopeless = await _asked_again(mailbox, failed, others)
+    return [*found, *again], hopeless
+
+
+async def _asked_again(
+    mailbox: Mailbox, failed: Sequence[str], others: Sequence[str]
+) -> tuple[list[Message], set[str]]:
+    """A server that fails over these once more, and gives out others before that and afterwards, fails over these
+    alone: otherwise it is the server that fails."""
+    found: list[Message] = []
+    hopeless: set[str] = set()
+    for ref in failed:
+        await _require_any(mailbox, others)
+        try:
+            found.append(await mailbox.fetch(ref))
+        except PostroomError as error:
+            if _may_be_of_one(error):
+                hopeless.add(ref)
+            elif not _is_of_one(error):
+                raise
+    if hopeless:
+        await _require_any(mailbox, others)
+    return found, hopeless
+
+
+async def _require_any(mailbox: Mailbox, refs: Sequence[str]) -> None:
+    failure: PostroomError = ProviderUnavailable("The mail server gives out no messages. Try again later.")
+    for ref in refs[:_OTHERS]:
+        try:
+            await mailbox.fetch(ref)
+        except PostroomError as error:
+            failure = error
+        else:
+            return
+    raise failure
+
+
+def _known(connection: sqlite3.Connection, besides: Sequence[str]) -> list[str]:
+    """The refs of small messages that were fetched before."""
+    rows = connection.execute(
+        "SELECT mirrored.ref FROM mirrored JOIN content USING (id) JOIN mail ON mail.ref = mirrored.ref"
+        " WHERE size < ? ORDER BY mirrored.id DESC LIMIT ?",
+        (_SMALL, _OTHERS + len(besides)),
+    )
+    return [ref for (ref,) in rows if ref not in besides]
+
+
+def _is_of_one(error: PostroomError) -> bool:
+    """Whether it may concern one message alone, which must not keep the others out."""
+    return isinstance(error, NotFound) or (isinstance(error, ProviderError) and not error.retryable)
+
+
+def _may_be_of_one(error: PostroomError) -> bool:
+    """Whether asking for the others tells. A server that says "later" says nothing about a message."""
+    return isinstance(error, ProviderUnavailable | PermissionDenied)
+
+
+async def _still_there(mailbox: Mailbox, rows: Sequence[Envelope]) -> list[Envelope]:
+    now = await mailbox.envelopes([row.ref for row in rows]) if rows else []
+    return [row for row in now if row is not None]

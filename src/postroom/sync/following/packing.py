@@ -1,0 +1,57 @@
+"""Moves messages from the spool of a first fill into the mirror's file, compressed. Each step is a transaction of its
+own, so it may be interrupted at any time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from postroom.sync.file import space, spool
+from postroom.sync.file.contents import raw_content
+from postroom.sync.tables import changing
+
+_STEP, _STEP_BYTES = 200, 8 * 2**20
+
+
+def forget_unknown(connection: sqlite3.Connection, path: Path) -> None:
+    """Before a run: otherwise a spool would grow with every one that is killed, or cannot write to the mirror."""
+    (last,) = connection.execute("SELECT max(place) FROM spooled").fetchone()  # a place begins with its start
+    spool.cut(path, last)
+
+
+def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
+    """Whether there were any left. Until there are none, the spool is as large as before."""
+    rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()
+    if rows:
+        space.check(path, _STEP_BYTES)
+    held = 0
+    lost: list[int] = []
+    for number, place in rows:
+        raw = spool.read(path, place)
+        connection.execute("DELETE FROM spooled WHERE id = ?", (number,))
+        if raw is None:
+            lost.append(number)
+            continue
+        content = raw_content(raw)
+        connection.execute(
+            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)", (number, content.form, content.content)
+        )
+        held += len(raw)
+        if held >= _STEP_BYTES:
+            break
+    _fetch_again(connection, lost, now)
+    return bool(rows)
+
+
+def _fetch_again(connection: sqlite3.Connection, lost: Sequence[int], now: float) -> None:
+    """After a power cut the mirror's file may know of messages whose bytes were not written. Their folders are filled
+    again from there on; what is still there is not fetched twice."""
+    for number in lost:
+        row = connection.execute("SELECT ref, folder, number FROM mirrored WHERE id = ?", (number,)).fetchone()
+        if row is not None:
+            ref, folder, place = row
+            changing.remove(connection, [ref], now)
+            connection.execute(
+                "UPDATE mirrored_folder SET low = max(low, ?), is_filled = 0 WHERE number = ?", (place + 1, folder)
+            )
