@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from postroom.model.errors import NotFound
+import pytest
 
-from .mails import envelope_of, folder_named, listed, mail
+from postroom.model.errors import NotFound
+from postroom.providers.protocol import MovedLookup
+
+from .mails import envelope_of, folder_named, listed, mail, message_id
 from .rigs import Rig, RigAccount, SeedMail
 
 
@@ -68,3 +71,27 @@ async def test_an_old_ref_never_comes_to_mean_another_mail(rig: Rig, account: Ri
     await rig.seed([SeedMail(mail(f"new{n}")) for n in range(3)])
     (row,) = await account.mailbox.envelopes([ref])
     assert row is None or row.message_id == "<old@seed.example>"
+
+
+async def test_what_came_into_a_folder_is_told_from_what_was_there(rig: Rig, account: RigAccount) -> None:
+    mailbox = account.mailbox
+    if not isinstance(mailbox, MovedLookup):
+        pytest.skip("a mail keeps its ref when it is moved")
+    seeded = [SeedMail(mail(key)) for key in ("one", "twin", "other")]
+    refs = await rig.seed([*seeded, SeedMail(mail("twin"), folder="trash")])
+    trash = await folder_named(account, "trash")
+    await listed(account, "trash")  # the folder is open, and its numbers are known
+    (former,) = await rig.seed([SeedMail(mail("one"), folder="trash")])
+    ids = [message_id("one"), message_id("twin"), "<twi"]
+
+    mark = await mailbox.folder_mark(trash.ref)
+    assert await mailbox.came_since(trash.ref, mark, ids) == []
+    await mailbox.move(refs[:3], trash.ref)
+
+    found = await mailbox.came_since(trash.ref, mark, ids)
+    assert {row.message_id for row in found} == set(ids[:2])
+    assert not {row.ref for row in found} & {former, *refs}
+    assert [row.ref for row in await mailbox.envelopes([row.ref for row in found]) if row] == [row.ref for row in found]
+    assert await mailbox.came_since(trash.ref, await mailbox.folder_mark(trash.ref), ids) == []
+    assert await mailbox.came_since(trash.ref, mark, []) == []
+    assert await mailbox.came_since("Absent", mark, ids) == []

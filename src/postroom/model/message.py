@@ -54,6 +54,13 @@ class Envelope:
         return (self.folder, *self.other_folders)
 
 
+def shown_of(envelope: Envelope) -> list[object]:
+    """What a list shows of a message that no move and no flag changes, as JSON has it."""
+    people = [[one.email for one in group] for group in ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)]
+    date = envelope.date.isoformat() if envelope.date else ""
+    return [envelope.message_id, envelope.size, date, envelope.subject, people]
+
+
 @quickly_built
 @dataclass(frozen=True, slots=True)
 class Attachment:

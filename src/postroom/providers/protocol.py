@@ -246,6 +246,18 @@ class IdLookup(Protocol):
 
 
 @runtime_checkable
+class MovedLookup(Protocol):
+    """A mailbox where a message gets another ref when it is moved."""
+
+    async def folder_mark(self, folder_ref: str) -> str:
+        """Tells what comes into that folder from now on from what is in it. Empty where the server cannot tell."""
+
+    async def came_since(self, folder_ref: str, mark: str, message_ids: Sequence[str]) -> list[Envelope]:
+        """What came into the folder after that mark, with one of these Message-IDs, in any order; nothing where the
+        mark is no longer valid."""
+
+
+@runtime_checkable
 class Changes(Protocol):
     """capabilities.has_delta: what changed since a cursor, for any caller at any time. `Watcher`: as it happens."""
 

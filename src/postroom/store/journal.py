@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from postroom.model.errors import Conflict
@@ -21,11 +21,13 @@ KEPT_SECONDS = 30 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class JournalItem:
-    """One message of an operation, by its handle; before and after hold only what the operation touched."""
+    """One message of an operation, by its handle; before and after hold only what the operation touched. `trail` is by
+    what the message can be found again when nobody lived to note where it was moved to."""
 
     handle: str
     before: dict[str, Any]
     after: dict[str, Any]
+    trail: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,9 @@ class Journal:
         part_of: str = "",
     ) -> str:
         """Keep an operation for 30 days; returns its id. `part_of` is the operation that is undone with all its
-        parts."""
+        parts, or that this one undoes."""
         operation_id, mailbox = new_handle(Kind.OPERATION), self._mailboxes.kept_as(account)
-        listed = json.dumps([[item.handle, item.before, item.after] for item in items])
+        listed = json.dumps([[item.handle, item.before, item.after, item.trail] for item in items])
         with self._database.transaction(durable=False) as connection:
             connection.execute(
                 "INSERT INTO operations (operation_id, account, action, items, detail, at, part_of)"

@@ -21,6 +21,15 @@ def test_an_operation_is_read_back_as_it_was_recorded(store: Store, time: FakeTi
     )
 
 
+def test_the_trail_of_a_message_is_kept_and_one_of_an_older_journal_has_none(store: Store) -> None:
+    item = JournalItem("e0000000001", {}, {}, {"ref": "INBOX|1|7", "folder_ref": "Trash"})
+    operation_id = store.journal.record(WORK, "move", [item])
+    assert store.journal.load(operation_id).items == (item,)
+    with store._database.transaction() as connection:
+        connection.execute("""UPDATE operations SET items = '[["e0000000001", {}, {}]]'""")
+    assert store.journal.load(operation_id).items == (JournalItem("e0000000001", {}, {}),)
+
+
 def test_an_operation_is_undone_once(store: Store, other: Store) -> None:
     operation_id = store.journal.record(WORK, "move", ITEMS)
     store.journal.begin_undo(operation_id)

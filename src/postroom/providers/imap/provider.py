@@ -28,6 +28,7 @@ from postroom.providers.imap.mail.concurrency import concurrently, each_folder
 from postroom.providers.imap.mail.refs import UIDS, MailRef, by_folder, in_renamed, read_ref
 from postroom.providers.imap.rules.verbs import ScriptVerbs
 from postroom.providers.imap.search import searching, threads
+from postroom.providers.imap.search.moved import MovedVerbs
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.detecting import PROVIDER, detect
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
 _ANSWERED = {False: (Role.INBOX, Role.SENT, Role.ARCHIVE), True: (Role.ALL, Role.SENT)}
 
 
-class ImapMailbox(ScriptVerbs, SyncVerbs):
+class ImapMailbox(ScriptVerbs, SyncVerbs, MovedVerbs):
     """Mailbox, RawAccess, Threads, BatchFetch, Drafts, Labels, FolderMaker, Rules, Vacations, Numbered, IdLookup,
-    FolderSync and Watcher over a small pool of connections."""
+    MovedLookup, FolderSync and Watcher over a small pool of connections."""
 
     def __init__(self, account: ImapAccount, context: ProviderContext) -> None:
         self._account = account

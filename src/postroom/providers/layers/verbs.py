@@ -36,6 +36,8 @@ READING = frozenset(
         "uid_of",
         "mail_with_uid",
         "mails_with_ids",
+        "folder_mark",
+        "came_since",
         "find_staged",
         "staged",
         "recipients_of",

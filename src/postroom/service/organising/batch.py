@@ -25,6 +25,7 @@ from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
 from postroom.service.draft_locks import locked, locks_among
 from postroom.service.gateway import Account, Gateway, IdScheme
+from postroom.service.organising.trails import lead_on, trails
 from postroom.service.presenting import error_view, gone
 from postroom.service.views import ItemView, WriteView
 from postroom.store import JournalItem, Send
@@ -42,7 +43,12 @@ class Change:
     apply: Callable[[Account, Sequence[str]], Awaitable[list[ItemResult]]]
     before: Callable[[Envelope], dict[str, Any]]
     after: Callable[[Envelope], dict[str, Any]]
-    takes_away: bool = False  # from where the mail lies
+    into: str = ""  # the ref of the folder it moves messages to
+
+    @property
+    def takes_away(self) -> bool:
+        """From where the mail lies."""
+        return bool(self.into)
 
     def alters(self, envelope: Envelope) -> bool:
         return self.before(envelope) != self.after(envelope)
@@ -205,8 +211,9 @@ async def _journalled(gateway: Gateway, works: Sequence[Work], ids: IdScheme, pa
     for work in works:
         mails = {email_id: envelope.ref for email_id, envelope in work.todo}
         handles = await ids.handles_of(gateway, work.account.name, mails)
+        trail_of = await trails(work.account, work.change.into)
         items += [
-            JournalItem(handle, work.change.before(envelope), work.change.after(envelope))
+            JournalItem(handle, work.change.before(envelope), work.change.after(envelope), trail_of(envelope))
             for handle, (_, envelope) in zip(handles, work.todo, strict=True)
         ]
     record, detail = gateway.store.journal.record, {"step": part.step} if part else {}
@@ -245,10 +252,7 @@ async def _settle(
 ) -> None:
     """Handles follow their messages to new refs; then each item gets its result."""
     renamed = {result.ref: result.new_ref for result in results if result.ok and result.new_ref}
-    if renamed:
-        # A draft is also a message, under a handle of its own; a message without Message-ID is a thread by its own ref.
-        for kind in (Kind.EMAIL, Kind.DRAFT, Kind.THREAD):
-            await gateway.in_thread(gateway.store.handles.rename, kind, account.name, renamed)
+    await lead_on(gateway, account.name, renamed)
     for (email_id, _), result in zip(block, results, strict=True):
         error = error_view(result.error) if result.error else None
         moved = ids.show_moved(result.new_ref) if result.ok and result.new_ref else ""

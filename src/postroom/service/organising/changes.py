@@ -34,7 +34,7 @@ def moving(action: str, places: Places, target: Folder) -> Change:
         lambda account, refs: account.mailbox.move(refs, target.ref),
         lambda envelope: places.named(*envelope.folders),
         lambda envelope: places.after_move(envelope, target),
-        takes_away=True,
+        into=target.ref,
     )
 
 
@@ -48,7 +48,9 @@ def putting_back(places: Places, state: dict[str, Any]) -> Change:
             return account.many_folders.put_into(refs, refs_wanted)
         return account.mailbox.move(refs, refs_wanted[0])
 
-    return Change("move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted, takes_away=True)
+    return Change(
+        "move", apply, lambda envelope: places.named(*envelope.folders), lambda _: wanted, into=refs_wanted[0]
+    )
 
 
 def has_label(envelope: Envelope, label: str) -> bool:

@@ -20,10 +20,11 @@ from postroom.model.ids import Kind
 from postroom.service.accounts.folders import folder_view, folders_now, folders_of, pick_folder
 from postroom.service.gateway import Account, Gateway, IdScheme
 from postroom.service.ids.handles import BY_HANDLE
-from postroom.service.organising.batch import Change, Plan, Progress, Wanted, carry_out, checked_ids
+from postroom.service.organising.batch import Change, Part, Plan, Progress, Wanted, carry_out, checked_ids
 from postroom.service.organising.changes import always, check_label, labelling, marking, moving, reversing
 from postroom.service.organising.places import Places, check_new_folder, check_unlike, folder_refs
 from postroom.service.organising.renaming import rename_back
+from postroom.service.organising.trails import catch_up
 from postroom.service.views import FolderView, ItemView, UndoView, WriteView
 from postroom.store import JournalItem, Operation
 from postroom.store.handles import unknown
@@ -175,13 +176,17 @@ async def _undo_parts(gateway: Gateway, operation: Operation) -> UndoView:
 
 
 async def _reverse(gateway: Gateway, operation: Operation) -> UndoView:
+    """Also what an earlier attempt, whose process died, has put back already."""
+    attempts = await gateway.in_thread(gateway.store.journal.parts, operation.operation_id)
+    await catch_up(gateway, [item for one in (operation, *attempts) for item in one.items])
     groups: dict[str, list[JournalItem]] = {}
     for item in operation.items:
         groups.setdefault(repr((item.before, item.after)), []).append(item)
     wanted = [
         Wanted([item.handle for item in group], reversing(group[0].before), group[0].after) for group in groups.values()
     ]
-    view = await carry_out(gateway, wanted, None, None, BY_HANDLE, each_for_itself=True)
+    part = Part(operation.operation_id, len(attempts))
+    view = await carry_out(gateway, wanted, None, None, BY_HANDLE, part, each_for_itself=True)
     folders: tuple[str, ...] = ()
     with suppress(PostroomError):  # what was put back is back, whether or not its folders can be named
         folders = await _folders_again(gateway, operation)

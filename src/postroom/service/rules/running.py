@@ -21,6 +21,7 @@ from postroom.service.accounts.folders import folders_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.ids.handles import BY_HANDLE
 from postroom.service.organising.batch import Part, Progress, Wanted, carry_out
+from postroom.service.organising.trails import catch_up
 from postroom.service.presenting import error_view, rows
 from postroom.service.rules.document import read_rule
 from postroom.service.rules.effects import Step, plan_of, steps_of
@@ -127,6 +128,7 @@ async def _begun(
     whole = await gateway.in_thread(gateway.store.journal.load, operation_id)
     if any(operation.undone_at is not None for operation in (whole, *parts)):
         raise Conflict("This run was cut short and then undone. Make a new plan with run_rule_plan.")
+    await catch_up(gateway, [item for part in parts for item in part.items])
     found = await _envelopes(gateway, account, plan.items)
     there = {handle: envelope for handle, envelope in found.items() if envelope is not None}
     folders = await folders_of(account)

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from postroom.index.rows import chunks, marks
 from postroom.model.changes import BulkMail
-from postroom.model.message import Envelope, Message
+from postroom.model.message import Envelope, Message, shown_of
 
 BY_SERVER = "id "
 REPLACED = " (another message has its id)"  # behind a ref that means another message now
@@ -49,20 +49,14 @@ def of_bytes(mail: BulkMail) -> str:
 def of_message(message: Message) -> str:
     """Of one that its provider has read."""
     parts = [[file.filename, file.mime_type, file.size] for file in message.attachments]
-    return f"read {_digest([*_shown(message.envelope), asdict(message.body), parts])}"
+    return f"read {_digest([*shown_of(message.envelope), asdict(message.body), parts])}"
 
 
 def of_envelope(envelope: Envelope, arrived: datetime | None) -> str:
     """Empty where nothing tells."""
     if not envelope.message_id or arrived is None:
         return ""
-    return f"shown {_digest([*_shown(envelope), envelope.snippet, arrived.timestamp()])}"
-
-
-def _shown(envelope: Envelope) -> list[object]:
-    people = [[one.email for one in group] for group in ((envelope.sender,), envelope.to, envelope.cc, envelope.bcc)]
-    date = envelope.date.isoformat() if envelope.date else ""
-    return [envelope.message_id, envelope.size, date, envelope.subject, people]
+    return f"shown {_digest([*shown_of(envelope), envelope.snippet, arrived.timestamp()])}"
 
 
 def _digest(values: list[object]) -> str:

@@ -35,12 +35,15 @@ def related(session: Session, folder: Folder, ids: Iterable[str]) -> dict[str, E
     return {known.get(uid, row.ref): row for uid, row in rows.items() if uid not in discarded}
 
 
-def with_ids(session: Session, folder: Folder, ids: Sequence[str]) -> list[Envelope]:
-    """The folder's messages with one of these ids. Servers match a part of a header, so the whole is compared here."""
+def with_ids(session: Session, folder: Folder, ids: Sequence[str], first: int = 1) -> list[Envelope]:
+    """The folder's messages with one of these ids, from the UID `first` on. Servers match a part of a header, so the
+    whole is compared here."""
     wanted = ids[:MAX_IDS]
     validity = session.open(folder.ref).validity
-    uids = session.search((b"UNDELETED", *_naming(wanted, fields=(b"MESSAGE-ID",))))
-    rows = reading.rows(session, folder.ref, folder.name, validity, uids)
+    numbered = (b"UID", b"%d:*" % first) if first > 1 else ()
+    uids = session.search((b"UNDELETED", *numbered, *_naming(wanted, fields=(b"MESSAGE-ID",))))
+    # A range that ends with * contains the last message, whatever its number (RFC 9051, 6.4.4).
+    rows = reading.rows(session, folder.ref, folder.name, validity, [uid for uid in uids if uid >= first])
     return [row for row in rows.values() if row.message_id in wanted]
 
 
