@@ -21,13 +21,14 @@ from postroom.model.query.tree import Query
 from postroom.providers.protocol import Changes, FolderNames
 from postroom.sync.file.access import Access
 from postroom.sync.file.limits import IS_DUE, Limits
-from postroom.sync.file.status import fact, note_answer, note_fact
+from postroom.sync.file.status import fact, note_fact
 from postroom.sync.following.fetching import fetched
 from postroom.sync.following.pages import Head, pages_of
-from postroom.sync.tables import changing, identity, labelling, leaving, places, unread
+from postroom.sync.tables import changing, identity, labelling, leaving, places, unread, walking
 from postroom.sync.tables.changing import Arrival
 from postroom.sync.tables.replacing import drop_replaced
 from postroom.sync.tables.revising import revised
+from postroom.sync.tables.walking import CURSOR, IS_MIDWAY, OUTLINE, WALKED_AT
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
@@ -40,9 +41,6 @@ _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folde
 _WALKS = 3  # a server with messages that no page shows is read again, but not for ever
 _LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
-CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
-IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
-FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
 
 
 class ByListing:
@@ -78,7 +76,7 @@ class ByListing:
         if not await self.is_behind():
             await self._look_again(await self._access.read(leaving.in_gone_folders))
             await self._look_again(await self._access.read(labelling.without_folder))
-        await self._access.write(_confirm, asked_at, self._low())
+        await self._access.write(walking.confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
         await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
         return changed
@@ -106,7 +104,7 @@ class ByListing:
         is_wanted = any(place.number in left_out and not place.is_left_out for place in now)
         is_doubtful = not isinstance(self._mailbox, FolderNames) and places.has_passed_on_a_name(before, now)
         if is_wanted or is_doubtful:
-            _note_due(connection)
+            walking.note_due(connection)
         if not self._reports:  # nothing tells what changed in the part that is there
             connection.execute("UPDATE mirrored_folder SET low = NULL WHERE NOT is_filled")
         identity.forget_old(connection, self._clock())
@@ -129,7 +127,7 @@ class ByListing:
         cursor = await self._access.read(fact, CURSOR)
         if not cursor:
             page = await mailbox.changed_since("", limit=_CHANGES)
-            await self._access.write(_compare_from, page.cursor)
+            await self._access.write(walking.compare_from, page.cursor)
             await self._take_folders()  # of what is in one that was made before the cursor, nothing is reported
             return True
         try:
@@ -154,7 +152,7 @@ class ByListing:
         if outline == fact(connection, OUTLINE) and 0 <= age < _RELISTED:  # below 0: the clock was set back
             return False
         note_fact(connection, OUTLINE, outline)
-        _note_due(connection)
+        walking.note_due(connection)
         return True
 
     async def _follow(self, mailbox: Changes, cursor: str) -> bool:
@@ -188,7 +186,7 @@ class ByListing:
         note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
 
     def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
-        changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
+        changing.remove(connection, refs, self._clock(), seen_at=walking.confirmed_at(connection))
 
     # --- walks
 
@@ -197,12 +195,12 @@ class ByListing:
         try:
             for _ in range(_WALKS):
                 due = await self._access.read(fact, IS_DUE)
-                walk = await self._access.write(_next_walk)
+                walk = await self._access.write(walking.next_walk)
                 if await self._walk(walk, after):
                     break
         finally:
             self._is_walking = False
-        await self._access.write(_filled, due, self._low(), self._clock())
+        await self._access.write(walking.filled, due, self._low(), self._clock())
 
     async def _walk(self, walk: int, after: Callable[[], Awaitable[None]] | None) -> bool:
         """Folder by folder, the inbox first. True if nothing was found that an earlier page should have shown."""
@@ -212,9 +210,9 @@ class ByListing:
             except NotFound:
                 if any(folder.ref == place.ref for folder in await self._take_folders()):
                     raise  # it is there, and could not be read
-        unseen = await self._access.read(_unseen, walk)
+        unseen = await self._access.read(walking.unseen, walk)
         await self._look_again(unseen)
-        return len(unseen) == 0 or not await self._access.read(_unseen, walk)
+        return len(unseen) == 0 or not await self._access.read(walking.unseen, walk)
 
     async def _walk_through(self, place: Place, walk: int, after: Callable[[], Awaitable[None]] | None) -> None:
         head = Head()
@@ -224,7 +222,7 @@ class ByListing:
                 items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
                 await self._take(items, walk=walk)
                 if head.goes_on_with(page.items) and self._reports:
-                    await self._access.write(_reach_down, place, head.since)
+                    await self._access.write(walking.reach_down, place, head.since)
                 if after is not None:
                     await after()
                 if page.items and not items:
@@ -326,72 +324,6 @@ def _mirrored(connection: sqlite3.Connection) -> list[Place]:
 
 def _mirrored_names(connection: sqlite3.Connection) -> set[str]:
     return {place.name for place in _mirrored(connection)}
-
-
-def _next_walk(connection: sqlite3.Connection) -> int:
-    walk = int(fact(connection, WALK) or 0) + 1
-    note_fact(connection, WALK, str(walk))
-    return walk
-
-
-def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
-    return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
-
-
-def _confirmed_at(connection: sqlite3.Connection) -> float | None:
-    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
-    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
-    moment: float | None = connection.execute(sql).fetchone()[0]
-    return moment
-
-
-def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:
-    """What comes to that part of the folder from now on is reported as changed: the cursor is older than the walk."""
-    if not fact(connection, FROM_NOTHING):
-        return
-    connection.execute(
-        "UPDATE mirrored_folder SET low = min(coalesce(low, ?1), ?1) WHERE number = ?2 AND NOT is_filled",
-        (since, place.number),
-    )
-
-
-def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
-    """Of messages that are there already nobody knows whether they still exist, until the walk has seen them."""
-    is_empty = connection.execute("SELECT 1 FROM mirrored LIMIT 1").fetchone() is None
-    note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
-    connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
-    note_fact(connection, CURSOR, cursor)
-    note_fact(connection, IS_MIDWAY, "")
-    _note_due(connection)
-
-
-def _note_due(connection: sqlite3.Connection) -> None:
-    """Another number each time: a comparison that was begun before does not count."""
-    note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
-
-
-def _filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
-    if fact(connection, IS_DUE) != due:
-        return
-    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
-    note_fact(connection, IS_DUE, "")
-    note_fact(connection, WALKED_AT, str(now))
-
-
-def _confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
-    """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
-    that it has been through. New folders have nothing yet that was not reported as changed."""
-    note_answer(connection, asked_at)
-    if fact(connection, IS_DUE):
-        connection.execute(
-            "UPDATE mirrored_folder SET as_of = ? WHERE low IS NOT NULL AND NOT is_filled AND NOT is_left_out",
-            (asked_at,),
-        )
-        return
-    connection.execute(
-        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
-        (asked_at, low),
-    )
 
 
 def _in_order(place: Place) -> tuple[bool, bool, int]:
