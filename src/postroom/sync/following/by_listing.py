@@ -39,6 +39,7 @@ _CHANGES = 200
 _FETCHED = 50  # messages at once
 _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folders too
 _WALKS = 3  # a server with messages that no page shows is read again, but not for ever
+_TIMES_MISSED = 2
 _LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
 
@@ -175,9 +176,9 @@ class ByListing:
         gone: list[str] = []
         for start in range(0, len(page.changed), _CHANGES):
             some = page.changed[start : start + _CHANGES]
-            rows = await self._mailbox.envelopes(some)
-            await self._take([row for row in rows if row is not None], walk=None)
-            gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
+            rows, missing = await self._as_they_are(some)
+            await self._take(rows, walk=None)
+            gone += missing
         await self._access.write(self._remove, [*page.removed, *gone], page)
 
     def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], page: ChangePage) -> None:
@@ -221,6 +222,7 @@ class ByListing:
             async for page in pages:
                 items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
                 await self._take(items, walk=walk)
+                await self._look_again(page.gone, walk=walk)
                 if head.goes_on_with(page.items) and self._reports:
                     await self._access.write(walking.reach_down, place, head.since)
                 if after is not None:
@@ -228,14 +230,21 @@ class ByListing:
                 if page.items and not items:
                     return
 
-    async def _look_again(self, refs: Sequence[str]) -> None:
+    async def _look_again(self, refs: Sequence[str], walk: int | None = None) -> None:
         """Messages that no page showed: gone, or somewhere else by now."""
         for start in range(0, len(refs), _PAGE):
-            some = refs[start : start + _PAGE]
-            rows = await self._mailbox.envelopes(some)
-            await self._take([row for row in rows if row is not None], walk=None)
-            gone = [ref for ref, row in zip(some, rows, strict=True) if row is None]
+            rows, gone = await self._as_they_are(refs[start : start + _PAGE])
+            await self._take(rows, walk=walk)
             await self._access.write(self._miss, gone)
+
+    async def _as_they_are(self, refs: Sequence[str]) -> tuple[list[Envelope], list[str]]:
+        """Those that are there, and the refs of those that are gone. A server that says so once may be wrong, and
+        nothing would name the message again: it is asked twice."""
+        rows: dict[str, Envelope] = {}
+        for _ in range(_TIMES_MISSED):
+            if missing := [ref for ref in refs if ref not in rows]:
+                rows |= {row.ref: row for row in await self._mailbox.envelopes(missing) if row is not None}
+        return list(rows.values()), [ref for ref in refs if ref not in rows]
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now; new ones and those whose content may have changed fetched."""
@@ -277,8 +286,9 @@ class ByListing:
             await self._take_folders()
             changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
             odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
-            again = dict(zip(odd, await self._mailbox.envelopes(odd), strict=True))
-            rows = [now for row in rows if (now := again.get(row.ref, row)) is not None]
+            again, gone = await self._as_they_are(odd)
+            by_ref = {row.ref: row for row in again}
+            rows = [by_ref.get(row.ref, row) for row in rows if row.ref not in gone]
             still = self._unknown(rows, hidden)
             hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}
         return rows

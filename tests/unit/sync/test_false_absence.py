@@ -1,0 +1,96 @@
+"""A server that says once that a message is gone, and has it: the mirror has it too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.mails import mail
+from tests.peers.graph.content import Content
+from tests.unit.sync.cloud import Cloud, cloud_of
+from tests.unit.sync.listed import Listed, Listing, Reporting, listed
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def gmail(tmp_path: Path) -> AsyncIterator[Cloud]:
+    async with cloud_of("gmail", tmp_path) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+async def graph(tmp_path: Path) -> AsyncIterator[Cloud]:
+    async with cloud_of("graph", tmp_path) as cloud:
+        yield cloud
+
+
+def deliver(gmail: Cloud, key: str, *labels: str) -> Any:
+    return gmail.side.peer.deliver(gmail.side.user, mail(key), set(labels))
+
+
+async def whole(cloud: Cloud) -> bool:
+    return cloud.rows() == await cloud.there() and cloud.mirror.status().complete
+
+
+@pytest.mark.parametrize("labels", [("INBOX",), ()], ids=["inbox", "archive"])
+async def test_of_gmail_while_it_is_filled(gmail: Cloud, labels: tuple[str, ...]) -> None:
+    for number in range(4):
+        deliver(gmail, f"m{number}", *labels)
+    gmail.side.peer.fail_next("GET", "messages.get", status=404)
+    await gmail.sync()
+    assert await whole(gmail)
+
+
+async def test_of_gmail_when_it_is_reported_as_new_or_changed(gmail: Cloud) -> None:
+    first = deliver(gmail, "first", "INBOX")
+    await gmail.sync()
+    deliver(gmail, "second", "INBOX")
+    gmail.side.user.change_labels(first, ["STARRED"])
+    gmail.side.peer.fail_next("GET", "messages.get", status=404, times=2)
+    await gmail.sync()
+    assert await whole(gmail)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_of_microsoft_when_it_is_reported_as_new_or_changed(graph: Cloud, times: int) -> None:
+    first = graph.side.user.add(Content(mail("first")), "inbox")
+    await graph.sync()
+    graph.side.user.add(Content(mail("second")), "inbox")
+    first.is_read = not first.is_read
+    graph.side.user.touched(first)
+    graph.side.peer.fail_next("GET", "messages.get", status=404, times=times)
+    await graph.sync()
+    assert await whole(graph)
+
+
+@pytest.mark.parametrize("kind", [Reporting, Listing], ids=["told of changes", "by listings alone"])
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_of_any_server_whenever_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, number: int
+) -> None:
+    it: Listed = listed(kind, tmp_path)
+    envelopes, count = it.server.envelopes, [0]
+
+    async def forgetful(refs: Sequence[str]) -> list[Any]:
+        count[0] += 1
+        return [None] * len(refs) if count[0] == number else await envelopes(refs)
+
+    monkeypatch.setattr(it.server, "envelopes", forgetful)
+    refs = it.add(4)
+    await it.sync()
+    it.put(refs[0], "Work")
+    it.add(2, begin=4)
+    it.now += 3600
+    await it.sync()
+    it.same()
+
+
+async def test_one_that_is_gone_indeed_is_not_asked_for_for_ever(gmail: Cloud) -> None:
+    kept, lost = deliver(gmail, "kept", "INBOX"), deliver(gmail, "lost", "INBOX")
+    gmail.before = lambda verb: gmail.side.user.delete(lost) if verb == "search" and lost in gmail.side.user else None
+    await gmail.sync()
+    assert set(gmail.rows()) == {kept.id}
+    assert await whole(gmail)
