@@ -94,3 +94,51 @@ async def test_one_that_is_gone_indeed_is_not_asked_for_for_ever(gmail: Cloud) -
     await gmail.sync()
     assert set(gmail.rows()) == {kept.id}
     assert await whole(gmail)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "changed"])
+async def test_a_server_that_says_so_for_a_while_is_asked_again_in_the_next_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    it = listed(Reporting, tmp_path)
+    if is_new:
+        await it.sync()
+    refs = it.add(4)
+    if not is_new:
+        await it.sync()
+        it.put(refs[0], "Work")
+    envelopes = it.server.envelopes
+
+    async def lagging(asked: Sequence[str]) -> list[Any]:
+        return [None if row is not None and row.ref in refs[:2] else row for row in await envelopes(asked)]
+
+    with monkeypatch.context() as for_now:
+        for_now.setattr(it.server, "envelopes", lagging)
+        await it.sync()
+    await it.sync()
+    it.same()
+    before = it.contents.calls["envelopes"]
+    await it.sync()
+    assert it.contents.calls["envelopes"] == before
+
+
+async def test_many_that_are_gone_are_asked_for_no_more_often_than_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = listed(Reporting, tmp_path)
+    await it.sync()
+    refs = it.add(60)
+    asked: list[str] = []
+    envelopes = it.server.envelopes
+
+    async def emptied(some: Sequence[str]) -> list[Any]:
+        asked.extend(some)
+        for ref in some:
+            it.contents.mails.pop(ref, None)
+        return await envelopes(some)
+
+    monkeypatch.setattr(it.server, "envelopes", emptied)
+    await it.sync()
+    await it.sync()
+    it.same()
+    assert sorted(asked) == sorted(refs)

@@ -149,11 +149,20 @@ class ChangeLog:
         for _ in range(2):
             missing = [ref for ref in refs if ref not in places]
             steps = [Step("GET", wire.message(ref), {"$select": "id,parentFolderId"}) for ref in missing]
-            found = zip(missing, await self._client.present(steps), strict=True)
-            places |= {ref: text(one.get("parentFolderId")) for ref, one in found if one is not None}
+            found = dict(zip(missing, await self._client.together(steps), strict=True))
+            places |= {ref: _place(one) for ref, one in found.items() if not isinstance(one, NotFound)}
         for ref in refs:
             state.note_place(ref, places.get(ref, ""))
         return tuple(ref for ref in refs if ref in places), tuple(ref for ref in refs if ref not in places)
+
+
+def _place(found: JSON | PostroomError) -> str:
+    """Empty for one over which the service fails: whoever asks for it finds out."""
+    if isinstance(found, ProviderUnavailable):
+        return ""
+    if isinstance(found, PostroomError):
+        raise found
+    return text(found.get("parentFolderId"))
 
 
 def _token(page: JSON) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from postroom.index.labels import FORWARDED
 from postroom.model.changes import ChangePage, FolderState, Marks
-from postroom.model.errors import CursorExpired, NotFound
+from postroom.model.errors import CursorExpired, NotFound, PostroomError
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
@@ -23,6 +23,7 @@ from postroom.sync.file.access import Access
 from postroom.sync.file.limits import IS_DUE, Limits
 from postroom.sync.file.status import fact, note_fact
 from postroom.sync.following.fetching import fetched
+from postroom.sync.following.looking import Looked, looked_at
 from postroom.sync.following.pages import Head, pages_of
 from postroom.sync.tables import changing, identity, labelling, leaving, places, unread, walking
 from postroom.sync.tables.changing import Arrival
@@ -39,7 +40,6 @@ _CHANGES = 200
 _FETCHED = 50  # messages at once
 _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folders too
 _WALKS = 3  # a server with messages that no page shows is read again, but not for ever
-_TIMES_MISSED = 2
 _LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
 
@@ -59,6 +59,8 @@ class ByListing:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self.failure: PostroomError | None = None
+        self._put_off: list[str] = []  # by earlier rounds
         self.stated_at = 0.0  # nothing is announced with its messages
         self._reports = isinstance(mailbox, Changes)
         self._is_walking = False
@@ -68,18 +70,22 @@ class ByListing:
 
     async def round(self) -> bool:
         asked_at = self._clock()
+        self.failure = None
+        self._put_off = await self._access.read(walking.those_put_off)
         late = set(self._late)
         folders = await self._take_folders()
         self._late = set(late)
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
         await self._look_again(await self._access.read(leaving.inside, late))
         self._late -= late
+        await self._look_again(self._put_off)
         if not await self.is_behind():
             await self._look_again(await self._access.read(leaving.in_gone_folders))
             await self._look_again(await self._access.read(labelling.without_folder))
-        await self._access.write(walking.confirm, asked_at, self._low())
+        if self.failure is None:
+            await self._access.write(walking.confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
-        await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
+        await self._read_again(await self._access.write(unread.due, self._limits, self._clock()))
         return changed
 
     async def is_behind(self) -> bool:
@@ -173,16 +179,19 @@ class ByListing:
 
     async def _settle(self, page: ChangePage) -> None:
         """What is new first: a message that got another ref is there before the old one is missed."""
-        gone: list[str] = []
+        gone, again = list[str](), list[str]()
         for start in range(0, len(page.changed), _CHANGES):
-            some = page.changed[start : start + _CHANGES]
-            rows, missing = await self._as_they_are(some)
-            await self._take(rows, walk=None)
-            gone += missing
-        await self._access.write(self._remove, [*page.removed, *gone], page)
+            looked = await self._looked_at(page.changed[start : start + _CHANGES])
+            await self._take(list(looked.rows.values()), walk=None)
+            gone += looked.gone
+            again += [*looked.failed, *looked.doubtful]
+        await self._access.write(self._remove, page, gone, again)
 
-    def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], page: ChangePage) -> None:
-        self._miss(connection, refs)
+    def _remove(
+        self, connection: sqlite3.Connection, page: ChangePage, gone: Sequence[str], again: Sequence[str]
+    ) -> None:
+        self._miss(connection, [*page.removed, *gone])
+        walking.put_off(connection, page.changed, again)
         note_fact(connection, CURSOR, page.cursor)
         note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
 
@@ -233,18 +242,23 @@ class ByListing:
     async def _look_again(self, refs: Sequence[str], walk: int | None = None) -> None:
         """Messages that no page showed: gone, or somewhere else by now."""
         for start in range(0, len(refs), _PAGE):
-            rows, gone = await self._as_they_are(refs[start : start + _PAGE])
-            await self._take(rows, walk=walk)
-            await self._access.write(self._miss, gone)
+            some = refs[start : start + _PAGE]
+            looked = await self._looked_at(some)
+            await self._take(list(looked.rows.values()), walk=walk)
+            await self._access.write(self._miss, looked.gone)
+            again = [*looked.failed, *(ref for ref in looked.doubtful if ref not in self._put_off)]
+            await self._access.write(walking.put_off, some, again)
 
-    async def _as_they_are(self, refs: Sequence[str]) -> tuple[list[Envelope], list[str]]:
-        """Those that are there, and the refs of those that are gone. A server that says so once may be wrong, and
-        nothing would name the message again: it is asked twice."""
-        rows: dict[str, Envelope] = {}
-        for _ in range(_TIMES_MISSED):
-            if missing := [ref for ref in refs if ref not in rows]:
-                rows |= {row.ref: row for row in await self._mailbox.envelopes(missing) if row is not None}
-        return list(rows.values()), [ref for ref in refs if ref not in rows]
+    async def _read_again(self, refs: Sequence[str]) -> None:
+        """Those that could not be read. Nothing was reported of them, so that they can wait."""
+        looked = await looked_at(self._access, self._mailbox, refs)
+        await self._take(list(looked.rows.values()), walk=None)
+        await self._access.write(self._miss, looked.gone)
+
+    async def _looked_at(self, refs: Sequence[str]) -> Looked:
+        looked = await looked_at(self._access, self._mailbox, refs)
+        self.failure = next(iter(looked.failed.values()), self.failure)
+        return looked
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now; new ones and those whose content may have changed fetched."""
@@ -286,9 +300,9 @@ class ByListing:
             await self._take_folders()
             changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
             odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
-            again, gone = await self._as_they_are(odd)
-            by_ref = {row.ref: row for row in again}
-            rows = [by_ref.get(row.ref, row) for row in rows if row.ref not in gone]
+            again = await self._looked_at(odd)
+            await self._access.write(walking.put_off, odd, [*again.failed, *again.doubtful])
+            rows = [again.rows.get(row.ref, row) for row in rows if row.ref not in again.gone]
             still = self._unknown(rows, hidden)
             hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}
         return rows

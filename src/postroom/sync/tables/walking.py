@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 
 from postroom.sync.file.limits import IS_DUE
 from postroom.sync.file.status import fact, note_answer, note_fact
@@ -11,6 +13,8 @@ from postroom.sync.tables.places import Place
 CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
 IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
 FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
+
+_PUT_OFF = "put_off"  # the refs of messages that are to be asked for in the next round
 
 
 def next_walk(connection: sqlite3.Connection) -> int:
@@ -77,3 +81,16 @@ def confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
         "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
         (asked_at, low),
     )
+
+
+def those_put_off(connection: sqlite3.Connection) -> list[str]:
+    refs: list[str] = json.loads(fact(connection, _PUT_OFF) or "[]")
+    return refs
+
+
+def put_off(connection: sqlite3.Connection, asked: Sequence[str], again: Sequence[str]) -> None:
+    """To the next round, of those that were asked for, these, and no others any longer."""
+    before = those_put_off(connection)
+    after = sorted({*before} - {*asked} | {*again})
+    if after != before:
+        note_fact(connection, _PUT_OFF, json.dumps(after) if after else "")
