@@ -103,3 +103,4 @@ class Page(Generic[T]):
     not_applied: tuple[str, ...] = ()  # filters that neither the provider nor Postroom could apply
     as_of: datetime | None = None  # when the server confirmed this; None: now
     complete: bool = True  # False: a mirror answered that does not have everything yet
+    gone: tuple[str, ...] = ()  # refs that belong to the items, and were not there any more when they were read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ async def test_an_account_that_does_not_answer_is_named_beside_the_mails_of_the_
         assert shown.structured_content is not None
         assert "notices" not in shown.structured_content
         assert shown.structured_content["filters_not_applied"] == ["account:dead"]
+
+
+async def test_what_the_mirrors_of_the_others_have_is_not_called_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, names="one dead") as (gateway, (one, dead)):
+        one.add(mail("first"))
+        for is_down in (True, False):
+            dead.is_down = is_down
+            page = await search.list_emails(gateway, account="all")
+            shown = results.email_page(replace(page, as_of="2026-06-01T10:00:00+00:00")).structured_content
+            assert shown is not None
+            assert shown["complete"] is not is_down
 
 
 async def test_where_no_account_answers_the_search_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

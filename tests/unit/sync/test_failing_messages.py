@@ -3,13 +3,15 @@ what the server lists; while a server that fails altogether leaves nothing behin
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.contract.mails import mail
+from tests.peers.graph.content import Content
 from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
@@ -161,3 +163,92 @@ async def test_a_gmail_that_fails_over_more_than_a_few_messages_is_away(gmail: C
     async with gmail.mailbox() as mailbox:
         with pytest.raises(ProviderUnavailable):
             await mailbox.search(Query(In("INBOX")), limit=10, offset=0)
+
+
+def without_envelopes(it: Listed, monkeypatch: pytest.MonkeyPatch, refs: Sequence[str], error: PostroomError) -> None:
+    envelopes = it.server.envelopes
+
+    async def refusing(asked: Sequence[str]) -> Any:
+        if not set(asked).isdisjoint(refs):
+            raise error
+        return await envelopes(asked)
+
+    monkeypatch.setattr(it.server, "envelopes", refusing)
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+async def test_one_of_which_the_server_tells_nothing_keeps_no_other_change_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: PostroomError
+) -> None:
+    it = listed(Reporting, tmp_path)
+    old = it.add(10)
+    await it.sync()
+    confirmed = it.mirror.status().as_of
+    new = it.add(6, begin=10)
+    it.put(old[2], "Work")
+    it.put(old[3], "Work")
+    with monkeypatch.context() as for_now:
+        without_envelopes(it, for_now, [new[4], old[3]], error)
+        for _ in range(2):
+            with pytest.raises(type(error)):
+                await it.sync()
+            assert it.rows().keys() == {*old, *new} - {new[4]}
+            assert it.rows()[old[2]].folder == "Work"
+            assert it.mirror.status().as_of == confirmed
+    await it.sync()
+    it.same()
+
+
+async def test_a_server_that_tells_of_no_message_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    it = listed(Reporting, tmp_path)
+    old = it.add(10)
+    await it.sync()
+    new = it.add(50, begin=10)
+    with monkeypatch.context() as for_now:
+        without_envelopes(it, for_now, [*old, *new], FAILURES[0])
+        before = it.contents.calls["changed_since"]
+        with pytest.raises(ProviderUnavailable):
+            await it.sync()
+        assert it.contents.calls["changed_since"] == before + 1
+    assert it.rows().keys() == {*old}
+    await it.sync()
+    it.same()
+
+
+async def test_one_over_which_microsoft_fails_altogether_keeps_no_other_change_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("graph.session.client", "http.api"):
+        monkeypatch.setattr(f"postroom.providers.{place}.Retry", partial(Retry, first_wait=0.0))
+    async with cloud_of("graph", tmp_path) as graph:
+        side = graph.side
+        side.user.add(Content(mail("old")), "inbox")
+        await graph.sync()
+        failing = side.user.add(Content(mail("failing")), "inbox")
+        side.user.add(Content(mail("later")), "inbox")
+        path = f"/v1.0/me/messages/{quote(failing.immutable_id, safe='')}"
+        side.peer.fail_next("GET", path, status=500, times=10_000)
+        with pytest.raises(ProviderUnavailable):
+            await graph.sync()
+        assert {row.subject for row in graph.rows().values()} == {"Subject of old", "Subject of later"}
+        side.peer.forget_faults()
+        await graph.sync()
+        assert graph.rows() == await graph.there()
+        assert graph.mirror.status().complete
+
+
+async def test_one_whose_text_microsoft_fails_over_is_there_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.providers.graph.session.client.Retry", partial(Retry, first_wait=0.0))
+    async with cloud_of("graph", tmp_path) as graph:
+        side = graph.side
+        side.user.add(Content(mail("failing")), "inbox")
+        await graph.sync()
+        (failing,) = side.user.messages
+        path = f"/v1.0/me/messages/{quote(failing.immutable_id, safe='')}"
+        async with graph.mailbox() as mailbox:
+            side.peer.fail_next("GET", path, status=500, times=3)  # so often it is asked for with its text
+            (row,) = await mailbox.envelopes([failing.immutable_id])
+        assert row is not None
+        assert (row.subject, row.snippet) == ("Subject of failing", "")

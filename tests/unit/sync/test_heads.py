@@ -21,9 +21,9 @@ from postroom.sync.answering.mirrored import MirrorLayer, mirrored
 from postroom.sync.file.mirror import Mirror
 from postroom.sync.file.status import note_fact
 from postroom.sync.following import by_listing
-from postroom.sync.following.by_listing import CURSOR
 from postroom.sync.following.pages import Head
 from postroom.sync.following.syncing import Syncing
+from postroom.sync.tables.walking import CURSOR
 
 pytestmark = pytest.mark.anyio
 

@@ -21,6 +21,7 @@ from postroom.store.handles import Handles
 from postroom.sync.file.status import note_fact
 from postroom.sync.following import by_listing
 from postroom.sync.following.handles import pass_on
+from postroom.sync.tables import walking
 
 pytestmark = pytest.mark.anyio
 
@@ -119,7 +120,7 @@ async def test_what_is_in_a_folder_that_is_made_as_the_pages_are_begun_is_there(
     if not is_first:
         await it.sync()
         with it.mirror.transaction() as connection:
-            note_fact(connection, by_listing.CURSOR, "")
+            note_fact(connection, walking.CURSOR, "")
 
     def make() -> None:
         it.contents.folders.append(Folder("f9", "New"))

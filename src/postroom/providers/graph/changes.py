@@ -144,12 +144,25 @@ class ChangeLog:
         return [text(one.get("id")) for one in objects(page.get("value")) if text(one.get("id"))]
 
     async def _sorted(self, state: _State, refs: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        steps = [Step("GET", wire.message(ref), {"$select": "id,parentFolderId"}) for ref in refs]
-        found = await self._client.present(steps)
-        present = {ref for ref, one in zip(refs, found, strict=True) if one is not None}
-        for ref, one in zip(refs, found, strict=True):
-            state.note_place(ref, text(one.get("parentFolderId")) if one else "")
-        return tuple(ref for ref in refs if ref in present), tuple(ref for ref in refs if ref not in present)
+        """Those that are there, and those that are gone, which are asked for twice: nothing would name them again."""
+        places: dict[str, str] = {}
+        for _ in range(2):
+            missing = [ref for ref in refs if ref not in places]
+            steps = [Step("GET", wire.message(ref), {"$select": "id,parentFolderId"}) for ref in missing]
+            found = dict(zip(missing, await self._client.together(steps), strict=True))
+            places |= {ref: _place(one) for ref, one in found.items() if not isinstance(one, NotFound)}
+        for ref in refs:
+            state.note_place(ref, places.get(ref, ""))
+        return tuple(ref for ref in refs if ref in places), tuple(ref for ref in refs if ref not in places)
+
+
+def _place(found: JSON | PostroomError) -> str:
+    """Empty for one over which the service fails: whoever asks for it finds out."""
+    if isinstance(found, ProviderUnavailable):
+        return ""
+    if isinstance(found, PostroomError):
+        raise found
+    return text(found.get("parentFolderId"))
 
 
 def _token(page: JSON) -> dict[str, str]:

@@ -185,13 +185,15 @@ class Reader:
     async def _page(self, upper: Filter, *, limit: int, offset: int) -> Page[Envelope]:
         """One request, unless the server gives fewer at once than are wanted."""
         rows: list[Envelope] = []
+        gone: list[str] = []
         position, end, has_more, total = offset, offset + limit, True, None
         while has_more and position < end:
             ids, emails, total = await self._hits(upper, position, end - position)
             rows += await self.rows([emails[ref] for ref in ids if ref in emails])
+            gone += [ref for ref in ids if ref not in emails]
             position += len(ids)
             has_more = bool(ids) and (total is None or position < total)
-        return Page(tuple(rows), total, limit, offset, has_more)
+        return Page(tuple(rows), total, limit, offset, has_more, gone=tuple(gone))
 
     async def _hits(self, upper: Filter, position: int, limit: int) -> tuple[list[str], dict[str, Email], int | None]:
         size = min(limit, (await self._client.session()).limits["maxObjectsInGet"])

@@ -9,7 +9,7 @@ from typing import Any
 import anyio.to_thread
 
 from postroom.mime.guarded import is_small, search_text
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
@@ -17,7 +17,7 @@ from postroom.providers.rest.convert import Details
 
 KEPT = 5_000  # messages
 KEPT_TEXT = 8 * 2**20  # characters of their texts
-_MOST_FAILED = 5
+MOST_FAILED = 5
 LARGEST = 16 * 2**20  # bytes of a message that is opened for a list: its attachments come with it
 
 _Content = tuple[str, str, tuple[str, ...], str, str, int]
@@ -63,12 +63,12 @@ class DetailCache:
         return learned, text
 
     async def require_the_service(self, opened: Sequence[object]) -> None:
-        """Raises what keeps all of them from being opened. A service that fails over a few and gives out others fails
-        over these alone."""
+        """Raises what keeps all of them from being opened. A service that fails over a few, or refuses them, and gives
+        out others does so over these alone."""
         errors = [one for one in opened if isinstance(one, PostroomError) and not is_its_own_fault(one)]
         if not errors:
             return
-        are_few = len(errors) <= _MOST_FAILED and all(isinstance(one, ProviderUnavailable) for one in errors)
+        are_few = len(errors) <= MOST_FAILED and all(map(may_be_its_own_fault, errors))
         if not are_few or (len(errors) == len(opened) and not await self._gives_out_another()):
             raise errors[0]
 
@@ -101,3 +101,8 @@ def _content(row: wire.Row) -> _Content:
 
 def is_its_own_fault(error: PostroomError) -> bool:
     return isinstance(error, NotFound) or (isinstance(error, ProviderError) and not error.retryable)
+
+
+def may_be_its_own_fault(error: PostroomError) -> bool:
+    """Whether asking for others tells."""
+    return isinstance(error, ProviderUnavailable | PermissionDenied)

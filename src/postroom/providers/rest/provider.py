@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import anyio.to_thread
 from postroom.model.address import Address
 from postroom.model.capabilities import Capabilities
 from postroom.model.draft import Identity
-from postroom.model.errors import Conflict, NotFound, PostroomError
+from postroom.model.errors import Conflict, NotFound, PermissionDenied, PostroomError
 from postroom.model.folder import Folder, Role, check_folder_name
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.outcome import ItemResult
@@ -21,8 +21,8 @@ from postroom.providers.context import ProviderContext
 from postroom.providers.http.concurrency import settled
 from postroom.providers.rest import convert, wire
 from postroom.providers.rest.client import RestClient
-from postroom.providers.rest.details import DetailCache
-from postroom.providers.rest.places import Places
+from postroom.providers.rest.details import MOST_FAILED, DetailCache, may_be_its_own_fault
+from postroom.providers.rest.places import Placed, Places
 from postroom.providers.rest.search import Searcher, plain_listing
 
 if TYPE_CHECKING:
@@ -72,11 +72,9 @@ class RestMailbox:
         placed = await self._places.near(refs)
         missing = [ref for ref in dict.fromkeys(refs) if ref not in placed]
         opened = await settled([partial(self._looked_for, ref) for ref in missing])
-        for ref, found in zip(missing, opened, strict=True):
-            if not isinstance(found, PostroomError):
-                placed[ref] = found
-            elif not isinstance(found, NotFound):
-                raise found
+        placed |= {ref: one for ref, one in zip(missing, opened, strict=True) if not isinstance(one, PostroomError)}
+        errors = {ref: one for ref, one in zip(missing, opened, strict=True) if isinstance(one, PostroomError)}
+        placed |= await self._only_listed({ref: one for ref, one in errors.items() if not isinstance(one, NotFound)})
         shown = await self._searcher.envelopes([(row, mailbox) for mailbox, row in placed.values()])
         by_ref = dict(zip(placed, shown, strict=True))
         return [by_ref.get(ref) for ref in refs]
@@ -97,6 +95,19 @@ class RestMailbox:
         address = self.account.address or await self.client.claimed_address()
         own = Address(address, self.account.display_name) if address else UNKNOWN
         return [Identity(own, is_default=True)]
+
+    async def _only_listed(self, errors: Mapping[str, PostroomError]) -> Placed:
+        """Where the service lists those that it does not open. One that it refuses and lists nowhere is gone."""
+        placed: Placed = {}
+        for ref, error in errors.items():
+            if len(errors) > MOST_FAILED or not may_be_its_own_fault(error):
+                raise error
+            folders = self._folders or await self.folders()
+            if found := await self._places.anywhere(ref, "", [folder.ref for folder in folders]):
+                placed[ref] = found
+            elif not isinstance(error, PermissionDenied):
+                raise error
+        return placed
 
     async def _looked_for(self, ref: str) -> tuple[str, wire.Row]:
         return await self._place(ref, await self.client.message(ref), is_near=False)

@@ -62,6 +62,7 @@ class ByFolder:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self.failure: PostroomError | None = None  # it puts off folders, not messages
         self.stated_at = 0.0
         self._has_begun = False
         self._first: Turn | None = None  # of an empty mirror

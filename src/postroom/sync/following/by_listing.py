@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, cast
 
 from postroom.index.labels import FORWARDED
 from postroom.model.changes import ChangePage, FolderState, Marks
-from postroom.model.errors import CursorExpired, NotFound
+from postroom.model.errors import CursorExpired, NotFound, PostroomError
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope
 from postroom.model.query.tree import Query
 from postroom.providers.protocol import Changes, FolderNames
 from postroom.sync.file.access import Access
 from postroom.sync.file.limits import IS_DUE, Limits
-from postroom.sync.file.status import fact, note_answer, note_fact
+from postroom.sync.file.status import fact, note_fact
 from postroom.sync.following.fetching import fetched
+from postroom.sync.following.looking import Looked, looked_at
 from postroom.sync.following.pages import Head, pages_of
-from postroom.sync.tables import changing, identity, labelling, leaving, places, unread
+from postroom.sync.tables import changing, identity, labelling, leaving, places, unread, walking
 from postroom.sync.tables.changing import Arrival
 from postroom.sync.tables.replacing import drop_replaced
 from postroom.sync.tables.revising import revised
+from postroom.sync.tables.walking import CURSOR, IS_MIDWAY, OUTLINE, WALKED_AT
 
 if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
@@ -40,9 +42,6 @@ _COLLECTIONS = (Role.ALL, Role.FLAGGED)  # all their messages are in other folde
 _WALKS = 3  # a server with messages that no page shows is read again, but not for ever
 _LOOKS = 3  # at folders that are made or renamed while messages are read
 _RELISTED = 15 * 60.0  # seconds after which everything is compared where the provider reports no changes
-CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
-IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
-FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
 
 
 class ByListing:
@@ -60,6 +59,8 @@ class ByListing:
         self._leave_out = tuple(leave_out)
         self._clock = clock
         self.is_partial = False
+        self.failure: PostroomError | None = None
+        self._put_off: list[str] = []  # by earlier rounds
         self.stated_at = 0.0  # nothing is announced with its messages
         self._reports = isinstance(mailbox, Changes)
         self._is_walking = False
@@ -69,18 +70,22 @@ class ByListing:
 
     async def round(self) -> bool:
         asked_at = self._clock()
+        self.failure = None
+        self._put_off = await self._access.read(walking.those_put_off)
         late = set(self._late)
         folders = await self._take_folders()
         self._late = set(late)
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
         await self._look_again(await self._access.read(leaving.inside, late))
         self._late -= late
+        await self._look_again(self._put_off)
         if not await self.is_behind():
             await self._look_again(await self._access.read(leaving.in_gone_folders))
             await self._look_again(await self._access.read(labelling.without_folder))
-        await self._access.write(_confirm, asked_at, self._low())
+        if self.failure is None:
+            await self._access.write(walking.confirm, asked_at, self._low())
         await self._access.write(self._remove_folders)
-        await self._look_again(await self._access.write(unread.due, self._limits, self._clock()))
+        await self._read_again(await self._access.write(unread.due, self._limits, self._clock()))
         return changed
 
     async def is_behind(self) -> bool:
@@ -106,7 +111,7 @@ class ByListing:
         is_wanted = any(place.number in left_out and not place.is_left_out for place in now)
         is_doubtful = not isinstance(self._mailbox, FolderNames) and places.has_passed_on_a_name(before, now)
         if is_wanted or is_doubtful:
-            _note_due(connection)
+            walking.note_due(connection)
         if not self._reports:  # nothing tells what changed in the part that is there
             connection.execute("UPDATE mirrored_folder SET low = NULL WHERE NOT is_filled")
         identity.forget_old(connection, self._clock())
@@ -129,7 +134,7 @@ class ByListing:
         cursor = await self._access.read(fact, CURSOR)
         if not cursor:
             page = await mailbox.changed_since("", limit=_CHANGES)
-            await self._access.write(_compare_from, page.cursor)
+            await self._access.write(walking.compare_from, page.cursor)
             await self._take_folders()  # of what is in one that was made before the cursor, nothing is reported
             return True
         try:
@@ -154,7 +159,7 @@ class ByListing:
         if outline == fact(connection, OUTLINE) and 0 <= age < _RELISTED:  # below 0: the clock was set back
             return False
         note_fact(connection, OUTLINE, outline)
-        _note_due(connection)
+        walking.note_due(connection)
         return True
 
     async def _follow(self, mailbox: Changes, cursor: str) -> bool:
@@ -174,21 +179,24 @@ class ByListing:
 
     async def _settle(self, page: ChangePage) -> None:
         """What is new first: a message that got another ref is there before the old one is missed."""
-        gone: list[str] = []
+        gone, again = list[str](), list[str]()
         for start in range(0, len(page.changed), _CHANGES):
-            some = page.changed[start : start + _CHANGES]
-            rows = await self._mailbox.envelopes(some)
-            await self._take([row for row in rows if row is not None], walk=None)
-            gone += [ref for ref, row in zip(some, rows, strict=True) if row is None]
-        await self._access.write(self._remove, [*page.removed, *gone], page)
+            looked = await self._looked_at(page.changed[start : start + _CHANGES])
+            await self._take(list(looked.rows.values()), walk=None)
+            gone += looked.gone
+            again += [*looked.failed, *looked.doubtful]
+        await self._access.write(self._remove, page, gone, again)
 
-    def _remove(self, connection: sqlite3.Connection, refs: Sequence[str], page: ChangePage) -> None:
-        self._miss(connection, refs)
+    def _remove(
+        self, connection: sqlite3.Connection, page: ChangePage, gone: Sequence[str], again: Sequence[str]
+    ) -> None:
+        self._miss(connection, [*page.removed, *gone])
+        walking.put_off(connection, page.changed, again)
         note_fact(connection, CURSOR, page.cursor)
         note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
 
     def _miss(self, connection: sqlite3.Connection, refs: Sequence[str]) -> None:
-        changing.remove(connection, refs, self._clock(), seen_at=_confirmed_at(connection))
+        changing.remove(connection, refs, self._clock(), seen_at=walking.confirmed_at(connection))
 
     # --- walks
 
@@ -197,12 +205,12 @@ class ByListing:
         try:
             for _ in range(_WALKS):
                 due = await self._access.read(fact, IS_DUE)
-                walk = await self._access.write(_next_walk)
+                walk = await self._access.write(walking.next_walk)
                 if await self._walk(walk, after):
                     break
         finally:
             self._is_walking = False
-        await self._access.write(_filled, due, self._low(), self._clock())
+        await self._access.write(walking.filled, due, self._low(), self._clock())
 
     async def _walk(self, walk: int, after: Callable[[], Awaitable[None]] | None) -> bool:
         """Folder by folder, the inbox first. True if nothing was found that an earlier page should have shown."""
@@ -212,9 +220,9 @@ class ByListing:
             except NotFound:
                 if any(folder.ref == place.ref for folder in await self._take_folders()):
                     raise  # it is there, and could not be read
-        unseen = await self._access.read(_unseen, walk)
+        unseen = await self._access.read(walking.unseen, walk)
         await self._look_again(unseen)
-        return len(unseen) == 0 or not await self._access.read(_unseen, walk)
+        return len(unseen) == 0 or not await self._access.read(walking.unseen, walk)
 
     async def _walk_through(self, place: Place, walk: int, after: Callable[[], Awaitable[None]] | None) -> None:
         head = Head()
@@ -223,21 +231,34 @@ class ByListing:
             async for page in pages:
                 items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
                 await self._take(items, walk=walk)
+                await self._look_again(page.gone, walk=walk)
                 if head.goes_on_with(page.items) and self._reports:
-                    await self._access.write(_reach_down, place, head.since)
+                    await self._access.write(walking.reach_down, place, head.since)
                 if after is not None:
                     await after()
                 if page.items and not items:
                     return
 
-    async def _look_again(self, refs: Sequence[str]) -> None:
+    async def _look_again(self, refs: Sequence[str], walk: int | None = None) -> None:
         """Messages that no page showed: gone, or somewhere else by now."""
         for start in range(0, len(refs), _PAGE):
             some = refs[start : start + _PAGE]
-            rows = await self._mailbox.envelopes(some)
-            await self._take([row for row in rows if row is not None], walk=None)
-            gone = [ref for ref, row in zip(some, rows, strict=True) if row is None]
-            await self._access.write(self._miss, gone)
+            looked = await self._looked_at(some)
+            await self._take(list(looked.rows.values()), walk=walk)
+            await self._access.write(self._miss, looked.gone)
+            again = [*looked.failed, *(ref for ref in looked.doubtful if ref not in self._put_off)]
+            await self._access.write(walking.put_off, some, again)
+
+    async def _read_again(self, refs: Sequence[str]) -> None:
+        """Those that could not be read. Nothing was reported of them, so that they can wait."""
+        looked = await looked_at(self._access, self._mailbox, refs)
+        await self._take(list(looked.rows.values()), walk=None)
+        await self._access.write(self._miss, looked.gone)
+
+    async def _looked_at(self, refs: Sequence[str]) -> Looked:
+        looked = await looked_at(self._access, self._mailbox, refs)
+        self.failure = next(iter(looked.failed.values()), self.failure)
+        return looked
 
     async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
         """Known ones as they are now; new ones and those whose content may have changed fetched."""
@@ -279,8 +300,9 @@ class ByListing:
             await self._take_folders()
             changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
             odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
-            again = dict(zip(odd, await self._mailbox.envelopes(odd), strict=True))
-            rows = [now for row in rows if (now := again.get(row.ref, row)) is not None]
+            again = await self._looked_at(odd)
+            await self._access.write(walking.put_off, odd, [*again.failed, *again.doubtful])
+            rows = [again.rows.get(row.ref, row) for row in rows if row.ref not in again.gone]
             still = self._unknown(rows, hidden)
             hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}
         return rows
@@ -326,72 +348,6 @@ def _mirrored(connection: sqlite3.Connection) -> list[Place]:
 
 def _mirrored_names(connection: sqlite3.Connection) -> set[str]:
     return {place.name for place in _mirrored(connection)}
-
-
-def _next_walk(connection: sqlite3.Connection) -> int:
-    walk = int(fact(connection, WALK) or 0) + 1
-    note_fact(connection, WALK, str(walk))
-    return walk
-
-
-def _unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
-    return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
-
-
-def _confirmed_at(connection: sqlite3.Connection) -> float | None:
-    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
-    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
-    moment: float | None = connection.execute(sql).fetchone()[0]
-    return moment
-
-
-def _reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:
-    """What comes to that part of the folder from now on is reported as changed: the cursor is older than the walk."""
-    if not fact(connection, FROM_NOTHING):
-        return
-    connection.execute(
-        "UPDATE mirrored_folder SET low = min(coalesce(low, ?1), ?1) WHERE number = ?2 AND NOT is_filled",
-        (since, place.number),
-    )
-
-
-def _compare_from(connection: sqlite3.Connection, cursor: str) -> None:
-    """Of messages that are there already nobody knows whether they still exist, until the walk has seen them."""
-    is_empty = connection.execute("SELECT 1 FROM mirrored LIMIT 1").fetchone() is None
-    note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
-    connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
-    note_fact(connection, CURSOR, cursor)
-    note_fact(connection, IS_MIDWAY, "")
-    _note_due(connection)
-
-
-def _note_due(connection: sqlite3.Connection) -> None:
-    """Another number each time: a comparison that was begun before does not count."""
-    note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
-
-
-def _filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
-    if fact(connection, IS_DUE) != due:
-        return
-    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
-    note_fact(connection, IS_DUE, "")
-    note_fact(connection, WALKED_AT, str(now))
-
-
-def _confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
-    """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
-    that it has been through. New folders have nothing yet that was not reported as changed."""
-    note_answer(connection, asked_at)
-    if fact(connection, IS_DUE):
-        connection.execute(
-            "UPDATE mirrored_folder SET as_of = ? WHERE low IS NOT NULL AND NOT is_filled AND NOT is_left_out",
-            (asked_at,),
-        )
-        return
-    connection.execute(
-        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
-        (asked_at, low),
-    )
 
 
 def _in_order(place: Place) -> tuple[bool, bool, int]:

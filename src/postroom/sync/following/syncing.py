@@ -54,9 +54,11 @@ _FILLS = 20  # of one run: a folder that is numbered anew while it is filled is 
 class Engine(Protocol):
     """How the mirror of one kind of mailbox is brought up to date. `is_partial`: the latest round left something out to
     be quick, and another is due. `stated_at` (of `time.monotonic`): when the server had told the states of folders that
-    the latest round notes."""
+    the latest round notes. `failure`: why it could not find out how some messages are now, so that nothing
+    is confirmed."""
 
     is_partial: bool
+    failure: PostroomError | None
     stated_at: float
 
     async def round(self) -> bool:
@@ -200,6 +202,8 @@ class Syncing:
         if is_all_there and await access.read(carrying.is_open):
             await access.write(carrying.settle, self._tools.clock())
             await self._pass_on()
+        if engine.failure is not None:
+            raise engine.failure
 
     async def catch_up(self) -> None:
         """What is in the mirror is as the server has it now; filling is left to whoever follows. One round trip where

@@ -214,3 +214,19 @@ async def test_a_message_larger_than_the_server_takes_is_refused_before_it_is_up
     with pytest.raises(InvalidRequest, match="1 MB"):
         await mailbox.create_draft(bytes(2**20 + 1))
     assert not any(request.path.startswith("/upload/") for request in server.requests)
+
+
+async def test_a_page_names_those_that_were_found_and_not_given_out(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    kept, lost = put(server, "kept"), put(server, "lost")
+    email = (await mailbox.search(Query(In("Inbox")), limit=1, offset=1)).items[0]
+    assert email.ref == kept
+    body = {
+        "methodResponses": [
+            ["Email/query", {"accountId": "a1", "ids": [lost], "position": 0, "total": 1}, "0"],
+            ["Email/get", {"accountId": "a1", "state": "1", "list": [], "notFound": [lost]}, "1"],
+        ],
+        "sessionState": "1",
+    }
+    server.answer_next("POST", "Email/query", json.dumps(body))
+    page = await mailbox.search(Query(In("Inbox")), limit=5, offset=0)
+    assert (page.items, page.gone) == ((), (lost,))

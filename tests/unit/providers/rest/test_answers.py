@@ -205,11 +205,12 @@ async def test_dates_are_read_as_services_write_them(api: Any, box: RestMailbox,
 
 
 @pytest.mark.parametrize("times", ["at first", "again"])
+@pytest.mark.parametrize("status", [403, 500])
 async def test_a_message_over_which_the_service_fails_is_listed_with_what_the_list_says(
-    api: Any, me: Any, box: RestMailbox, times: str
+    api: Any, me: Any, box: RestMailbox, status: int, times: str
 ) -> None:
     refs = [me.store.add(mail(f"m{n}", days_ago=n)) for n in range(3)]
-    api.fail_next("GET", f"/api/message/{refs[1]}", status=500, times=100)
+    api.fail_next("GET", f"/api/message/{refs[1]}", status=status, times=100)
     query = Query(In("inbox"))
     page = await box.search(query, limit=5, offset=0)
     if times == "again":  # then it is the only one that is not known
@@ -224,3 +225,32 @@ async def test_a_service_that_opens_no_message_is_away(api: Any, me: Any, box: R
     api.fail_next("GET", "message.get", status=500, times=100)
     with pytest.raises(ProviderUnavailable):
         await box.search(Query(In("inbox")), limit=5, offset=0)
+
+
+@pytest.mark.parametrize("status", [403, 500])
+async def test_one_that_was_moved_meanwhile_is_found_where_it_is_listed(
+    api: Any, me: Any, box: RestMailbox, status: int
+) -> None:
+    ref = me.store.add(mail("moved"))
+    await box.search(Query(In("inbox")), limit=5, offset=0)
+    me.store.move(ref, next(one for one in me.store.mailboxes() if one.name == "Archive"))
+    me.store.add(mail("another"))
+    await box.search(Query(In("inbox")), limit=5, offset=0)
+    api.fail_next("GET", f"/api/message/{ref}", status=status, times=100)
+    (row,) = await box.envelopes([ref])
+    assert row is not None
+    assert (row.ref, row.folder) == (ref, "Archive")
+
+
+async def test_one_that_is_refused_and_listed_nowhere_is_gone(api: Any, me: Any, box: RestMailbox) -> None:
+    api.fail_next("GET", "/api/message/no-longer-mine", status=403, times=100)
+    assert await box.envelopes(["no-longer-mine"]) == [None]
+
+
+@pytest.mark.parametrize("error", [403, 500])
+async def test_a_service_that_opens_none_of_many_is_not_searched_for_each(
+    api: Any, me: Any, box: RestMailbox, error: int
+) -> None:
+    api.fail_next("GET", "message.get", status=error, times=100)
+    with pytest.raises((PermissionDenied, ProviderUnavailable)):
+        await box.envelopes([f"x{number}" for number in range(10)])

@@ -100,18 +100,22 @@ class Searcher:
 
     async def _listed(self, asked: Asked, words: str, limit: int, offset: int) -> Page[Envelope]:
         refs, is_more = await self._ids(asked, words, offset + limit + 1)
-        rows = await self.reader.envelopes(refs[offset : offset + limit])
+        some = refs[offset : offset + limit]
+        rows = await self.reader.envelopes(some)
         items = tuple(row for row in rows if row is not None)
-        return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
+        total, has_more = None if is_more else len(refs), len(refs) > offset + limit
+        return Page(items, total, limit, offset, has_more, gone=_missing(some, rows))
 
     async def _far_down(self, asked: Asked, words: str, folder: Folder, limit: int, offset: int) -> Page[Envelope]:
         """In a folder. What left it since it was listed is not shown, and the next page is of a new list."""
         refs, is_more, is_old = await self.listings.first(asked.params(words), offset + limit + 1)
-        rows = await self.reader.envelopes(refs[offset : offset + limit])
+        some = refs[offset : offset + limit]
+        rows = await self.reader.envelopes(some)
         items = tuple(row for row in rows if row is not None and (not is_old or _is_in(folder, row)))
         if len(items) < len(rows):
             self.listings.forget()
-        return Page(items, None if is_more else len(refs), limit, offset, has_more=len(refs) > offset + limit)
+        total, has_more = None if is_more else len(refs), len(refs) > offset + limit
+        return Page(items, total, limit, offset, has_more, gone=_missing(some, rows))
 
     async def _judged(self, asked: Asked, bounds: Bounds[str], say: Speaker, limit: int, offset: int) -> Page[Envelope]:
         assert asked.node is not None
@@ -210,6 +214,10 @@ def _halves(query: Query) -> list[Query]:
         Query(And((*_present(parts[:at]), Or(half), *_present(parts[at + 1 :]))), query.anywhere)
         for half in (longest.nodes[:middle], longest.nodes[middle:])
     ]
+
+
+def _missing(refs: Sequence[str], rows: Sequence[Envelope | None]) -> tuple[str, ...]:
+    return tuple(ref for ref, row in zip(refs, rows, strict=True) if row is None)
 
 
 def _is_in(folder: Folder, row: Envelope) -> bool:

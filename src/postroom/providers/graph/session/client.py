@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from postroom.settings.accounts import GraphAccount
 
 _BATCH = "/$batch"
+_MOST_FAILED = 5  # messages of one request; where there are more, it is the service that fails
 _AT_ONCE = 4  # requests for one mailbox; the service refuses a fifth
 # Of 10,000 requests in ten minutes half at once and half over the time: never more than the limit.
 REQUESTS = Rate(per_second=5000 / 600, burst=5000)
@@ -132,9 +133,11 @@ class Client:
 
     async def present(self, steps: Sequence[Step], *, instead: Mapping[str, str] | None = None) -> list[JSON | None]:
         """As `together`, for reads: None where there is nothing; any other failure is raised. `instead` is asked of a
-        message whose text Exchange cannot convert."""
+        message whose text Exchange cannot convert, and of a few over which it fails."""
         answers = await self.together(steps)
+        failed = [number for number, one in enumerate(answers) if _is_failure(one)]
         damaged = [number for number, one in enumerate(answers) if is_unconvertible(one)] if instead else []
+        damaged += failed if instead and len(failed) <= _MOST_FAILED else []
         again = await self.together([replace(steps[number], params=instead or {}) for number in damaged])
         for number, one in zip(damaged, again, strict=True):
             answers[number] = one
@@ -212,6 +215,10 @@ class Client:
             headers={"Prefer": prefer()},
             token_is_refused=batch.refuses_token,
         )
+
+
+def _is_failure(found: JSON | PostroomError) -> bool:
+    return isinstance(found, ProviderUnavailable) and found.details.get("status") == 500
 
 
 def _is_settled(found: JSON | PostroomError | None, again: tuple[type[PostroomError], ...]) -> bool:

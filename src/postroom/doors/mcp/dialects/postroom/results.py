@@ -80,7 +80,7 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
         "filters_not_applied": list(page.filters_not_applied),
     }
     if page.as_of:  # otherwise the server itself answered
-        structured |= {"as_of": page.as_of, "complete": page.complete}
+        structured |= {"as_of": page.as_of, "complete": page.complete and not page.notices}
     structured["untrusted_fields"] = UNTRUSTED_FIELDS
     notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
     return answer(structured, text.email_page(page, listed, room), notices)

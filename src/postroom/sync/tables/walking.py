@@ -1,0 +1,96 @@
+"""How far the walks through a listing have come (see `by_listing`), and what they say about the folders."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from postroom.sync.file.limits import IS_DUE
+from postroom.sync.file.status import fact, note_answer, note_fact
+from postroom.sync.tables.places import Place
+
+CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
+IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as of when the first one was read
+FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
+
+_PUT_OFF = "put_off"  # the refs of messages that are to be asked for in the next round
+
+
+def next_walk(connection: sqlite3.Connection) -> int:
+    walk = int(fact(connection, WALK) or 0) + 1
+    note_fact(connection, WALK, str(walk))
+    return walk
+
+
+def unseen(connection: sqlite3.Connection, walk: int) -> list[str]:
+    return [ref for (ref,) in connection.execute("SELECT ref FROM mirrored WHERE walk < ?", (walk,))]
+
+
+def confirmed_at(connection: sqlite3.Connection) -> float | None:
+    """Since when a message that is missed now may have got another ref: what was there before is a copy of it."""
+    sql = "SELECT min(as_of) FROM mirrored_folder WHERE NOT is_left_out AND NOT is_gone"
+    moment: float | None = connection.execute(sql).fetchone()[0]
+    return moment
+
+
+def reach_down(connection: sqlite3.Connection, place: Place, since: int) -> None:
+    """What comes to that part of the folder from now on is reported as changed: the cursor is older than the walk."""
+    if not fact(connection, FROM_NOTHING):
+        return
+    connection.execute(
+        "UPDATE mirrored_folder SET low = min(coalesce(low, ?1), ?1) WHERE number = ?2 AND NOT is_filled",
+        (since, place.number),
+    )
+
+
+def compare_from(connection: sqlite3.Connection, cursor: str) -> None:
+    """Of messages that are there already nobody knows whether they still exist, until the walk has seen them."""
+    is_empty = connection.execute("SELECT 1 FROM mirrored LIMIT 1").fetchone() is None
+    note_fact(connection, FROM_NOTHING, "1" if is_empty else "")
+    connection.execute("UPDATE mirrored_folder SET low = NULL, as_of = NULL WHERE NOT is_filled")
+    note_fact(connection, CURSOR, cursor)
+    note_fact(connection, IS_MIDWAY, "")
+    note_due(connection)
+
+
+def note_due(connection: sqlite3.Connection) -> None:
+    """Another number each time: a comparison that was begun before does not count."""
+    note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
+
+
+def filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
+    if fact(connection, IS_DUE) != due:
+        return
+    connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
+    note_fact(connection, IS_DUE, "")
+    note_fact(connection, WALKED_AT, str(now))
+
+
+def confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
+    """Not while a comparison is due, only after which the mirror is as the server was; of the first one, those parts
+    that it has been through. New folders have nothing yet that was not reported as changed."""
+    note_answer(connection, asked_at)
+    if fact(connection, IS_DUE):
+        connection.execute(
+            "UPDATE mirrored_folder SET as_of = ? WHERE low IS NOT NULL AND NOT is_filled AND NOT is_left_out",
+            (asked_at,),
+        )
+        return
+    connection.execute(
+        "UPDATE mirrored_folder SET as_of = ?, is_filled = 1, low = iif(is_filled, low, ?) WHERE NOT is_left_out",
+        (asked_at, low),
+    )
+
+
+def those_put_off(connection: sqlite3.Connection) -> list[str]:
+    refs: list[str] = json.loads(fact(connection, _PUT_OFF) or "[]")
+    return refs
+
+
+def put_off(connection: sqlite3.Connection, asked: Sequence[str], again: Sequence[str]) -> None:
+    """To the next round, of those that were asked for, these, and no others any longer."""
+    before = those_put_off(connection)
+    after = sorted({*before} - {*asked} | {*again})
+    if after != before:
+        note_fact(connection, _PUT_OFF, json.dumps(after) if after else "")

@@ -1,0 +1,144 @@
+"""A server that says once that a message is gone, and has it: the mirror has it too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.mails import mail
+from tests.peers.graph.content import Content
+from tests.unit.sync.cloud import Cloud, cloud_of
+from tests.unit.sync.listed import Listed, Listing, Reporting, listed
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def gmail(tmp_path: Path) -> AsyncIterator[Cloud]:
+    async with cloud_of("gmail", tmp_path) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+async def graph(tmp_path: Path) -> AsyncIterator[Cloud]:
+    async with cloud_of("graph", tmp_path) as cloud:
+        yield cloud
+
+
+def deliver(gmail: Cloud, key: str, *labels: str) -> Any:
+    return gmail.side.peer.deliver(gmail.side.user, mail(key), set(labels))
+
+
+async def whole(cloud: Cloud) -> bool:
+    return cloud.rows() == await cloud.there() and cloud.mirror.status().complete
+
+
+@pytest.mark.parametrize("labels", [("INBOX",), ()], ids=["inbox", "archive"])
+async def test_of_gmail_while_it_is_filled(gmail: Cloud, labels: tuple[str, ...]) -> None:
+    for number in range(4):
+        deliver(gmail, f"m{number}", *labels)
+    gmail.side.peer.fail_next("GET", "messages.get", status=404)
+    await gmail.sync()
+    assert await whole(gmail)
+
+
+async def test_of_gmail_when_it_is_reported_as_new_or_changed(gmail: Cloud) -> None:
+    first = deliver(gmail, "first", "INBOX")
+    await gmail.sync()
+    deliver(gmail, "second", "INBOX")
+    gmail.side.user.change_labels(first, ["STARRED"])
+    gmail.side.peer.fail_next("GET", "messages.get", status=404, times=2)
+    await gmail.sync()
+    assert await whole(gmail)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_of_microsoft_when_it_is_reported_as_new_or_changed(graph: Cloud, times: int) -> None:
+    first = graph.side.user.add(Content(mail("first")), "inbox")
+    await graph.sync()
+    graph.side.user.add(Content(mail("second")), "inbox")
+    first.is_read = not first.is_read
+    graph.side.user.touched(first)
+    graph.side.peer.fail_next("GET", "messages.get", status=404, times=times)
+    await graph.sync()
+    assert await whole(graph)
+
+
+@pytest.mark.parametrize("kind", [Reporting, Listing], ids=["told of changes", "by listings alone"])
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_of_any_server_whenever_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, number: int
+) -> None:
+    it: Listed = listed(kind, tmp_path)
+    envelopes, count = it.server.envelopes, [0]
+
+    async def forgetful(refs: Sequence[str]) -> list[Any]:
+        count[0] += 1
+        return [None] * len(refs) if count[0] == number else await envelopes(refs)
+
+    monkeypatch.setattr(it.server, "envelopes", forgetful)
+    refs = it.add(4)
+    await it.sync()
+    it.put(refs[0], "Work")
+    it.add(2, begin=4)
+    it.now += 3600
+    await it.sync()
+    it.same()
+
+
+async def test_one_that_is_gone_indeed_is_not_asked_for_for_ever(gmail: Cloud) -> None:
+    kept, lost = deliver(gmail, "kept", "INBOX"), deliver(gmail, "lost", "INBOX")
+    gmail.before = lambda verb: gmail.side.user.delete(lost) if verb == "search" and lost in gmail.side.user else None
+    await gmail.sync()
+    assert set(gmail.rows()) == {kept.id}
+    assert await whole(gmail)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "changed"])
+async def test_a_server_that_says_so_for_a_while_is_asked_again_in_the_next_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    it = listed(Reporting, tmp_path)
+    if is_new:
+        await it.sync()
+    refs = it.add(4)
+    if not is_new:
+        await it.sync()
+        it.put(refs[0], "Work")
+    envelopes = it.server.envelopes
+
+    async def lagging(asked: Sequence[str]) -> list[Any]:
+        return [None if row is not None and row.ref in refs[:2] else row for row in await envelopes(asked)]
+
+    with monkeypatch.context() as for_now:
+        for_now.setattr(it.server, "envelopes", lagging)
+        await it.sync()
+    await it.sync()
+    it.same()
+    before = it.contents.calls["envelopes"]
+    await it.sync()
+    assert it.contents.calls["envelopes"] == before
+
+
+async def test_many_that_are_gone_are_asked_for_no_more_often_than_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = listed(Reporting, tmp_path)
+    await it.sync()
+    refs = it.add(60)
+    asked: list[str] = []
+    envelopes = it.server.envelopes
+
+    async def emptied(some: Sequence[str]) -> list[Any]:
+        asked.extend(some)
+        for ref in some:
+            it.contents.mails.pop(ref, None)
+        return await envelopes(some)
+
+    monkeypatch.setattr(it.server, "envelopes", emptied)
+    await it.sync()
+    await it.sync()
+    it.same()
+    assert sorted(asked) == sorted(refs)
