@@ -186,6 +186,13 @@ class MirrorLayer:
         is_beyond = oldest is not None and any(row.date is None or row.date < oldest for row in page.items)
         return oldest is not None and (is_beyond or not page.has_more)
 
+    def _may_lack_earlier(self, thread: Sequence[Envelope], trust: Trust) -> bool:
+        """Whether messages of this thread name some that only the server may have."""
+        if trust.is_last_resort or not self._settings.mirror_days:
+            return False
+        named = {link for row in thread for link in (row.in_reply_to, *row.references) if link}
+        return not named <= {row.message_id for row in thread}
+
     def _part(
         self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
     ) -> Page[Envelope] | Half | None:
@@ -296,7 +303,8 @@ class MirrorLayer:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
-            return self._lookup.thread(connection, thread_ref, trust)
+            found = self._lookup.thread(connection, thread_ref, trust)
+            return None if self._may_lack_earlier(found, trust) else found
 
         if self.conversations is not None:
             ask = partial(self.conversations.at_server, ask)
@@ -317,6 +325,8 @@ class MirrorLayer:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
             found = self._lookup.thread(connection, thread_ref, trust)
+            if self._may_lack_earlier(found, trust):
+                return None
             return found, self._opened(connection, trust, choose(found))
 
         return await self._consult.at_hand(look)
