@@ -10,7 +10,7 @@ Contracts that hold for every method
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -282,9 +282,10 @@ class FolderSync(Protocol):
         """What changed since that state, or more. Without one, or in another epoch than the last reported, only which
         are `present` of those that arrived since `oldest`, or some more. NotFound when it is gone."""
 
-    def explains(self, changes: FolderChanges, before: str, now: str) -> bool:
+    def explains(self, changes: FolderChanges, before: str, now: str, *, kept: int, new: Collection[int]) -> bool:
         """Whether these may be all that happened between two cursors of a folder. Otherwise the server has lost its
-        memory, or was set back: what it reports is not to be relied on, and a number may mean another message."""
+        memory, or was set back: what it reports is not to be relied on, and a number may mean another message. `kept`:
+        how many are known and not reported as gone; `new`: which ones were not known."""
 
     async def evidence(self, folder_ref: str, epoch: str) -> Mapping[int, Evidence]:
         """Of every message there, by number. NotFound as by `identify`."""

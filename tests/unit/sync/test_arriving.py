@@ -52,7 +52,7 @@ class Halting(Reading):
 
 
 class Nowhere:
-    async def write(self, *_: Any) -> None:
+    async def write_messages(self, *_: Any) -> None:
         await checkpoint()
 
 

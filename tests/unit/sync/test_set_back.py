@@ -89,6 +89,18 @@ async def test_a_message_that_is_not_reported_is_noticed_by_the_number_of_messag
     assert subjects(mirror) == {"letter3", "letter4"}
 
 
+async def test_a_message_that_is_gone_is_noticed_where_a_new_one_makes_up_for_it(
+    liar: LyingImap, mirror: Mirror, handles: Handles
+) -> None:
+    liar.boxes[b"INBOX"].modseq = 80
+    await sync(liar, mirror, handles)
+    forget(liar, modseq=90)
+    del liar.boxes[b"INBOX"].mails[0]
+    liar.put(letter("letter4"))
+    await sync(liar, mirror, handles)
+    assert subjects(mirror) == {"letter2", "letter3", "letter4"}
+
+
 @MODES
 @pytest.mark.parametrize("arrived", ["01-Jun-2026 10:00:00 +0000", "01-Jun-2099 10:00:00 +0000"], ids=["copied", "new"])
 async def test_a_number_that_another_message_has_now_shows_that_one_and_its_handle_leads_nowhere(

@@ -327,8 +327,11 @@ class Disk:
 
     def usage(self, path: Path) -> SimpleNamespace:
         assert path == self._folder
-        used = sum(file.stat().st_size for file in self._folder.glob("*"))
-        return SimpleNamespace(total=2**40, free=space.RESERVE + self.room - used)
+        return SimpleNamespace(total=2**40, free=space.RESERVE + self.room - self.used)
+
+    @property
+    def used(self) -> int:
+        return sum(file.stat().st_size for file in self._folder.glob("*"))
 
 
 async def test_a_fill_leaves_the_last_of_a_disk_to_others(
@@ -367,6 +370,26 @@ async def test_a_fill_stops_half_way_when_the_disk_fills_and_goes_on_when_there_
     await mirrored.sync()
     shown = {ref for ref, one in second.everything().items() if "\\Deleted" not in one.flags}
     assert kept.keys() < mirrored.rows().keys() == shown
+
+
+async def test_what_comes_to_a_mirror_that_is_filled_leaves_the_last_of_a_disk_to_others_too(
+    mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await mirrored.sync()
+    disk = Disk(mirrored, room=0)
+    disk.room = disk.used + 2**20
+    monkeypatch.setattr(shutil, "disk_usage", disk.usage)
+    with mirrored.client() as client:
+        for number in range(1_000, 1_020):
+            words = random.Random(number).randbytes(50_000).hex("\n", 8)
+            raw = letter(f"large{number}", text=f"The unique{number}word is here.\n{words}")
+            client.append("INBOX", None, None, raw)  # type: ignore[arg-type]
+    with pytest.raises(ProviderUnavailable, match="almost full"):
+        await mirrored.sync()
+    assert disk.used <= disk.room
+    disk.room = 2**30
+    await mirrored.sync()
+    same(mirrored, second.everything())
 
 
 async def test_what_does_not_fit_is_found_and_read_and_packed_later(

@@ -17,6 +17,7 @@ as before), with the same answers.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -41,6 +42,7 @@ from postroom.sync.answering.trust import MAX_AGE, Outage, Trust
 from postroom.sync.answering.word_searches import WordSearches
 from postroom.sync.answering.writes import Writes, noted, then_stale
 from postroom.sync.file import abilities, contents
+from postroom.sync.file.limits import limits_of
 from postroom.sync.tables.labelling import as_gmail_reads
 
 if TYPE_CHECKING:
@@ -165,8 +167,8 @@ class MirrorLayer:
                 trust.spare(False)
                 return self._part(connection, trust, wanted, limit, offset)
             page = self._lookup.search(connection, wanted, limit, offset)
-            if self._settings.mirror_days and not page.has_more and not trust.is_last_resort:
-                return None  # what is older than that only the server has
+            if not trust.is_last_resort and self._may_lack_older(page):
+                return None
             return self._dated(page, coverage, is_partial=needs_bodies)
 
         found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
@@ -177,6 +179,19 @@ class MirrorLayer:
         if has_words and not (needs_bodies or self._settings.mirror_days or is_enough(found)):
             call = partial(self._word_searches.run, lambda: self._consult.now(look), answer, is_enough)
         return cast("Page[Envelope]", await self._consult.ask_first(look, call))
+
+    def _may_lack_older(self, page: Page[Envelope]) -> bool:
+        """Of what is older than it keeps, a mirror has only what came to a folder since: not what belongs between."""
+        oldest = limits_of(self._settings).oldest(time.time())
+        is_beyond = oldest is not None and any(row.date is None or row.date < oldest for row in page.items)
+        return oldest is not None and (is_beyond or not page.has_more)
+
+    def _may_lack_earlier(self, thread: Sequence[Envelope], trust: Trust) -> bool:
+        """Whether messages of this thread name some that only the server may have."""
+        if trust.is_last_resort or not self._settings.mirror_days:
+            return False
+        named = {link for row in thread for link in (row.in_reply_to, *row.references) if link}
+        return not named <= {row.message_id for row in thread}
 
     def _part(
         self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
@@ -288,7 +303,8 @@ class MirrorLayer:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
-            return self._lookup.thread(connection, thread_ref, trust)
+            found = self._lookup.thread(connection, thread_ref, trust)
+            return None if self._may_lack_earlier(found, trust) else found
 
         if self.conversations is not None:
             ask = partial(self.conversations.at_server, ask)
@@ -309,6 +325,8 @@ class MirrorLayer:
             if not trust.accepts(coverage_of_all(connection)):
                 return None
             found = self._lookup.thread(connection, thread_ref, trust)
+            if self._may_lack_earlier(found, trust):
+                return None
             return found, self._opened(connection, trust, choose(found))
 
         return await self._consult.at_hand(look)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import anyio.to_thread
 
 from postroom.model.errors import Conflict
+from postroom.sync.file import space
 
 if TYPE_CHECKING:
     from postroom.sync.file.mirror import Mirror
+
+_GROWTH = 4  # bytes for each of a text: itself and its words in the index, in SQLite's log and from there in the file
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,6 +51,13 @@ class Access:
                 return verb(connection, *args, **kwargs)
 
         return await anyio.to_thread.run_sync(run)
+
+    async def write_messages(
+        self, size: int, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """`write`, of so many bytes of text and content, where the disk has room for them."""
+        space.check(self.mirror.path, _GROWTH * size)
+        return await self.write(verb, *args, **kwargs)
 
     def _require_same(self) -> None:
         self._opened = self._opened or self.mirror.opened

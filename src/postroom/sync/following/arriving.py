@@ -221,12 +221,12 @@ class Arriving:
             room.leave(batch.waiting_bytes)
             block.append((batch.done(arrivals), arrivals))
             if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
-                await self._access.write(_write_block, block, self._clock())
+                await self._access.write_messages(_size(block), _write_block, block, self._clock())
                 block = []
                 if after is not None:
                     await after()
         if block:
-            await self._access.write(_write_block, block, self._clock())
+            await self._access.write_messages(_size(block), _write_block, block, self._clock())
 
     async def _read(self, batch: _Batch) -> list[Arrival]:
         if isinstance(batch.begun, Begun):
@@ -240,7 +240,11 @@ def _identity(envelope: Envelope, told: Identified | None) -> str:
 
 def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
     messages = sum(len(arrivals) for _, arrivals in block)
-    return messages >= _BLOCK or sum(batch.size for batch, _ in block) >= _BLOCK_BYTES
+    return messages >= _BLOCK or _size(block) >= _BLOCK_BYTES
+
+
+def _size(block: Sequence[tuple[_Batch, list[Arrival]]]) -> int:
+    return sum(batch.size for batch, _ in block)
 
 
 def _write_block(connection: sqlite3.Connection, block: Sequence[tuple[_Batch, list[Arrival]]], now: float) -> None:

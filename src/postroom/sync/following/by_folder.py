@@ -127,12 +127,9 @@ class ByFolder:
 
     async def _adds_up(self, looked: _Looked) -> bool:
         """Whether what the server reports explains what it says that it has."""
-        place, state, changes = looked.place, looked.state, looked.changes
-        if changes.present is None and state.folder.total is not None:
-            known = await self._access.read(_count, place)
-            if known - len(looked.gone) > state.folder.total:
-                return False
-        return self._mailbox.explains(changes, place.cursor, state.cursor)
+        kept = await self._access.read(_count, looked.place) - len(looked.gone)
+        before, now = looked.place.cursor, looked.state.cursor
+        return self._mailbox.explains(looked.changes, before, now, kept=kept, new=looked.new)
 
     async def _look_at_all(self, place: Place, state: FolderState) -> _Looked | None:
         """Where the server does not know what happened since the last time."""

@@ -270,7 +270,8 @@ class ByListing:
             some = new[start : start + _FETCHED]
             arrivals = await fetched(self._access, self._mailbox, some, self._limits)
             listed = {row.ref: row for row in some}
-            await self._access.write(_add, arrivals, listed, self._clock(), walk)
+            size = sum(one.size for one in arrivals)
+            await self._access.write_messages(size, _add, arrivals, listed, self._clock(), walk)
 
     def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
         """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""

@@ -3,6 +3,7 @@ CONDSTORE; without CONDSTORE no counter shows a changed flag, and cursors are em
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from postroom.model.changes import FolderChanges, FolderState
@@ -37,12 +38,18 @@ def read_modseq(cursor: str) -> int:
     return _read(cursor)[-1]
 
 
-def explains(changes: FolderChanges, before: str, now: str) -> bool:
+def explains(changes: FolderChanges, before: str, now: str, *, kept: int, new: Collection[int]) -> bool:
     """Dovecot counts from 1 again when its index files were removed or repaired, and from where it was when a mailbox
-    is restored from a backup, all under the same UIDVALIDITY."""
+    is restored from a backup, all under the same UIDVALIDITY. By the next look it may have counted on past where it
+    was, and other messages may make up for those that are gone."""
     (next_uid, messages, modseq), (next_uid_now, messages_now, modseq_now) = _read(before), _read(now)
-    new = {uid for uids in (changes.marks, changes.present or ()) for uid in uids if uid >= next_uid}
-    return not modseq or (next_uid <= next_uid_now and modseq <= modseq_now and messages_now <= messages + len(new))
+    if not modseq:
+        return True
+    if next_uid > next_uid_now or modseq > modseq_now:
+        return False
+    came = {uid for uids in (changes.marks, changes.present or ()) for uid in uids if uid >= next_uid}
+    there = kept + sum(uid < next_uid_now for uid in new)  # those above came after they were counted
+    return messages_now <= messages + len(came) and (changes.present is not None or there <= messages_now)
 
 
 def _read(cursor: str) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -36,8 +36,8 @@ class SyncVerbs:
     ) -> FolderChanges:
         return await self._pool.run(folder_ref, folder_changes, folder_ref, epoch, since, oldest)
 
-    def explains(self, changes: FolderChanges, before: str, now: str) -> bool:
-        return states.explains(changes, before, now)
+    def explains(self, changes: FolderChanges, before: str, now: str, *, kept: int, new: Collection[int]) -> bool:
+        return states.explains(changes, before, now, kept=kept, new=new)
 
     async def evidence(self, folder_ref: str, epoch: str) -> dict[int, Evidence]:
         return await self._pool.run(folder_ref, evidence, folder_ref, epoch)
