@@ -130,15 +130,22 @@ async def deleted_unheard(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> 
     return view.operation_id
 
 
+async def twins_deleted(
+    gateway: Gateway, dovecot: Dovecot, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, str]:
+    """One after the other: the first, which is in Trash already, and the operation that nobody heard the end of."""
+    deliver(dovecot, settings, letter("twin"))
+    (former,) = await shown(gateway)
+    await organise.delete(gateway, [former])
+    deliver(dovecot, settings, letter("twin"))
+    return former, await deleted_unheard(gateway, monkeypatch)
+
+
 async def test_a_mail_that_was_in_the_folder_before_is_not_taken_for_the_moved_one(
     dovecot: Dovecot, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_gateway(settings) as gateway:
-        deliver(dovecot, settings, letter("twin"))
-        (former,) = await shown(gateway)
-        await organise.delete(gateway, [former])
-        deliver(dovecot, settings, letter("twin"))
-        operation_id = await deleted_unheard(gateway, monkeypatch)
+        former, operation_id = await twins_deleted(gateway, dovecot, settings, monkeypatch)
 
         assert (await organise.undo(gateway, operation_id)).failed == 0
 
@@ -151,11 +158,7 @@ async def test_where_only_the_former_twin_is_left_it_stays_where_it_is(
     dovecot: Dovecot, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_gateway(settings) as gateway:
-        deliver(dovecot, settings, letter("twin"))
-        (former,) = await shown(gateway)
-        await organise.delete(gateway, [former])
-        deliver(dovecot, settings, letter("twin"))
-        operation_id = await deleted_unheard(gateway, monkeypatch)
+        former, operation_id = await twins_deleted(gateway, dovecot, settings, monkeypatch)
         dovecot.doveadm("expunge", "-u", settings.accounts[0].address, "mailbox", "Trash", "uid", "2")
 
         await not_found(gateway, operation_id)

@@ -38,9 +38,7 @@ from postroom.providers.gmail.session.wire import (
 # Texts are part of a listing: Gmail's own snippet also shows what a message hides from its readers.
 _KEPT = 5.0  # seconds
 ROW = "id,threadId,labelIds,sizeEstimate,internalDate,payload"
-_MOST_FAILED = (
-    5  # messages that Gmail fails over, among those of one request; where there are more, it fails altogether
-)
+_MOST_FAILED = 5  # messages of one request that Gmail fails over; where there are more, it fails altogether
 
 
 @dataclass
