@@ -122,6 +122,13 @@ class Drafts(Protocol):
 
 
 @runtime_checkable
+class DraftLookup(Protocol):
+    """A mailbox where drafts have other refs than the messages inside: finds the ones by the others."""
+
+    async def draft_refs(self, message_refs: Sequence[str]) -> dict[str, str]: ...
+
+
+@runtime_checkable
 class Labels(Protocol):
     """capabilities.can_label"""
 
@@ -374,8 +381,7 @@ class Staging(Protocol):
 
 @runtime_checkable
 class NativeActions(Protocol):
-    """A transport whose provider has its own methods to write messages; `submit` accepts requests with `native`.
-    The provider marks the original as answered or forwarded itself: that is part of its action."""
+    """A provider's own methods to write messages, which also mark the original; `submit` takes them as `native`."""
 
     @property
     def native_kinds(self) -> frozenset[NativeKind]:

@@ -158,6 +158,14 @@ _TENTH = (
     "ALTER TABLE outbox ADD COLUMN call_sha256 TEXT NOT NULL DEFAULT ''",
 )
 
+_ELEVENTH = (
+    # Saved drafts that a process looks at, changes or sends off in this moment: see `sends.drafts`.
+    """CREATE TABLE draft_holds (
+        account TEXT NOT NULL, draft_ref TEXT NOT NULL, owner TEXT NOT NULL,
+        PRIMARY KEY (account, draft_ref)) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH),
+    *(_ELEVENTH,),
 )

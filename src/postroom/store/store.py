@@ -17,6 +17,7 @@ from postroom.store.numbers import Numbers
 from postroom.store.plans import Plans
 from postroom.store.rules import Rules
 from postroom.store.sends.approvals import Approvals
+from postroom.store.sends.drafts import DraftHolds
 from postroom.store.sends.history import Duplicates, Previews, Recipients
 from postroom.store.sends.idempotency import DEFAULT_SECONDS, Keys
 from postroom.store.sends.outbox import Outbox
@@ -48,9 +49,12 @@ class Store:
             self.rate.adopt()
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
         self.previews = Previews(database, clock)
-        self.outbox = Outbox(database, clock, self._owner, self.keys, self.rate, self.previews, transitions)
+        self.draft_holds = DraftHolds(database, self._owner)
+        self.outbox = Outbox(
+            *(database, clock, self._owner, self.keys, self.rate, self.previews, self.draft_holds, transitions)
+        )
         self.worklist = WorkList(database, clock, self._owner, transitions)
-        self.approvals = Approvals(database, clock, self.keys, transitions)
+        self.approvals = Approvals(database, clock, self.keys, self.draft_holds, transitions)
         self.pauses = Pauses(database, clock)
         self.duplicates = Duplicates(database, clock)
         self.recipients = Recipients(database)
@@ -60,7 +64,10 @@ class Store:
         """Forget what is past its time; worth a call at the start and once a day."""
         with self._database.transaction(durable=False) as connection:
             # A key goes before the send it stands for.
-            for room in (self.keys, self.outbox, self.rate, self.journal, self.plans, self.previews, self.duplicates):
+            for room in (
+                *(self.keys, self.outbox, self.rate, self.journal, self.plans, self.previews, self.duplicates),
+                self.draft_holds,
+            ):
                 room.prune(connection)
 
     def follow_renamed(

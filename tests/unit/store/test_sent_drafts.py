@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 from tests.unit.store.kit import A_DAY, WORK, a_send, brought_to
 
-from postroom.model.errors import Conflict
+from postroom.model.errors import Conflict, InternalError
 from postroom.store import State, Store
 from postroom.store.sends.states import FINISHED
 
@@ -59,3 +61,56 @@ def test_of_several_the_last_is_found_and_none_of_another_draft_or_account(store
     assert store.outbox.last_of_draft(WORK, DRAFT) == sends[1]
     assert store.outbox.last_of_draft(WORK, DRAFT, without=sends[1].send_id) == sends[0]
     assert store.outbox.of_draft(WORK, DRAFT) is None
+
+
+def test_a_draft_that_another_process_has_in_hand_goes_into_no_send(store: Store, other: Store) -> None:
+    assert other.draft_holds.take(WORK, [DRAFT, "draft-2"]) == frozenset()
+    assert store.draft_holds.take(WORK, [DRAFT, "draft-3"]) == {DRAFT}
+    assert other.draft_holds.take("home", [DRAFT]) == frozenset()
+    prepared = store.outbox.prepare(a_send("now", draft_ref=DRAFT))
+    for attempt in (
+        lambda: store.outbox.reserve(prepared.send_id),
+        lambda: store.approvals.request(prepared.send_id, expires_at=prepared.created_at + A_DAY),
+    ):
+        with pytest.raises(Conflict, match="by another process in this moment") as refusal:
+            attempt()
+        assert refusal.value.retry_after == 5.0
+    assert other.draft_holds.take(WORK, ["draft-3"]) == {"draft-3"}
+    other.draft_holds.drop(WORK, [DRAFT, "draft-2", "draft-3"])
+    assert other.draft_holds.take(WORK, ["draft-3"]) == {"draft-3"}
+    assert store.outbox.reserve(prepared.send_id).send.state is State.RESERVED
+
+
+def test_a_draft_that_this_process_has_in_hand_can_be_sent_off(store: Store) -> None:
+    store.draft_holds.take(WORK, [DRAFT])
+    prepared = store.outbox.prepare(a_send("now", draft_ref=DRAFT))
+    assert store.outbox.reserve(prepared.send_id).send.state is State.RESERVED
+
+
+def test_what_a_process_died_over_is_free_and_forgotten(store: Store, other: Store) -> None:
+    other.draft_holds.take(WORK, [DRAFT, "draft-2"])
+    store.draft_holds.take(WORK, ["draft-3"])
+    other.close()
+    assert store.draft_holds.take(WORK, [DRAFT]) == frozenset()
+    store.prune()
+    with store._database.read() as connection:
+        rows = connection.execute("SELECT draft_ref, owner FROM draft_holds ORDER BY 1").fetchall()
+    assert list(map(tuple, rows)) == [(DRAFT, store._owner.name), ("draft-3", store._owner.name)]
+
+
+def test_a_hold_that_could_not_be_dropped_is_dropped_with_the_next(
+    store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.draft_holds.take(WORK, [DRAFT])
+    with monkeypatch.context() as full:
+        full.setattr(store._database, "transaction", failing)
+        with pytest.raises(InternalError):
+            store.draft_holds.drop(WORK, [DRAFT])
+    assert other.draft_holds.take(WORK, [DRAFT]) == {DRAFT}
+    store.draft_holds.take(WORK, ["draft-2"])
+    store.draft_holds.drop(WORK, ["draft-2"])
+    assert other.draft_holds.take(WORK, [DRAFT]) == frozenset()
+
+
+def failing(**_: object) -> NoReturn:
+    raise InternalError("The disk is full.")

@@ -184,6 +184,9 @@ class GmailMailbox:
     async def find_draft(self, draft_ref: str) -> SavedDraft:
         return await self.draft_box.find(draft_ref)
 
+    async def draft_refs(self, message_refs: Sequence[str]) -> dict[str, str]:
+        return await self.draft_box.refs_of(message_refs)
+
     async def delete_draft(self, draft_ref: str) -> None:
         await self.draft_box.delete(draft_ref)
 

@@ -29,6 +29,7 @@ READING = frozenset(
         "identities",
         "list_drafts",
         "find_draft",
+        "draft_refs",
         "labels",
         "reconcile",
         "check_login",

@@ -5,7 +5,7 @@ What can be refused is refused before anything is changed; what fails later is r
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +20,19 @@ from postroom.model.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from postroom.model.folder import Role
 from postroom.model.ids import Kind
 from postroom.model.message import Envelope
 from postroom.model.outcome import ItemResult
-from postroom.service.draft_locks import locked, locks_among
+from postroom.providers.protocol import DraftLookup
+from postroom.service.accounts.folders import folders_of
+from postroom.service.draft_locks import locked, locks_among, unchanging_among
 from postroom.service.gateway import Account, Gateway, IdScheme
 from postroom.service.organising.trails import lead_on, trails
 from postroom.service.presenting import error_view, gone
 from postroom.service.views import ItemView, WriteView
 from postroom.store import JournalItem, Send
+from postroom.store.sends.drafts import in_hand
 
 Progress = Callable[[int, int], Awaitable[None]]
 MAX_BATCH = 1000
@@ -82,6 +86,7 @@ class Work:
     account: Account
     change: Change
     todo: list[tuple[str, Envelope]]
+    drafts: dict[str, str]  # those among them that are saved drafts, where they are taken away: see `_drafts_among`
 
 
 @dataclass
@@ -161,15 +166,32 @@ async def _work(
 ) -> Work:
     opened = await gateway.accounts.open(name)
     change = await part.plan(opened)
-    locks = await locks_among(gateway, name, refs.values()) if change.takes_away else {}
+    envelopes = await opened.mailbox.envelopes(list(refs.values()))
+    drafts = await _drafts_among(opened, filter(None, envelopes)) if change.takes_away else {}
+    locks = await _locks_by_mail(gateway, name, drafts)
     todo = []
-    for email_id, envelope in zip(refs, await opened.mailbox.envelopes(list(refs.values())), strict=True):
+    for email_id, envelope in zip(refs, envelopes, strict=True):
         answered = _settled_already(email_id, envelope, change, part.expect, locks)
         if answered is not None:
             answers[email_id] = answered
         elif envelope is not None:
             todo.append((email_id, envelope))
-    return Work(opened, change, todo)
+    return Work(opened, change, todo, drafts)
+
+
+async def _drafts_among(account: Account, mails: Iterable[Envelope]) -> dict[str, str]:
+    """The refs of drafts by those of the mails. Also of what another program saved among the drafts without marking it
+    as one: it can be sent all the same."""
+    homes = {folder.name for folder in await folders_of(account) if folder.role is Role.DRAFTS}
+    refs = [mail.ref for mail in mails if mail.draft or not homes.isdisjoint(mail.folders)]
+    if refs and isinstance(account.mailbox, DraftLookup):
+        return await account.mailbox.draft_refs(refs)
+    return {ref: ref for ref in refs}
+
+
+async def _locks_by_mail(gateway: Gateway, account: str, drafts: Mapping[str, str]) -> dict[str, Send]:
+    locks = await locks_among(gateway, account, drafts.values()) if drafts else {}
+    return {ref: locks[draft] for ref, draft in drafts.items() if draft in locks}
 
 
 def _settled_already(
@@ -229,17 +251,47 @@ async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str,
     size = work.account.capabilities.changes_at_once
     for start in range(0, len(work.todo), size):
         block = work.todo[start : start + size]
+        drafts = {envelope.ref: work.drafts[envelope.ref] for _, envelope in block if envelope.ref in work.drafts}
         await anyio.lowlevel.checkpoint_if_cancelled()
-        with anyio.CancelScope(shield=True):
-            try:
-                results = await work.change.apply(work.account, [envelope.ref for _, envelope in block])
-            except PostroomError as error:
-                if not course.done and not isinstance(error, course.told):
-                    raise
-                course.tell([email_id for email_id, _ in work.todo[start:]], error, answers)
-                return
-            await _settle(gateway, work.account, ids, block, results, answers)
+        async with unchanging_among(gateway, work.account.name, drafts.values()) as busy:
+            free = await _still_free(gateway, work.account.name, block, drafts, busy, answers)
+            with anyio.CancelScope(shield=True):
+                try:
+                    refs = [envelope.ref for _, envelope in free]
+                    results = await work.change.apply(work.account, refs) if refs else []
+                except PostroomError as error:
+                    if not course.done and not isinstance(error, course.told):
+                        raise
+                    behind = work.todo[start + size :]
+                    course.tell([email_id for email_id, _ in (*free, *behind)], error, answers)
+                    return
+                await _settle(gateway, work.account, ids, free, results, answers)
         await course.advance(len(block))
+
+
+async def _still_free(
+    gateway: Gateway,
+    account: str,
+    block: list[tuple[str, Envelope]],
+    drafts: Mapping[str, str],
+    busy: Collection[str],
+    answers: dict[str, ItemView],
+) -> list[tuple[str, Envelope]]:
+    """Without those drafts that were sent off since it was planned, or that another process has in hand."""
+    if not drafts:
+        return block
+    locks = await _locks_by_mail(gateway, account, drafts)
+    free = []
+    for email_id, envelope in block:
+        if envelope.ref in locks:
+            refused = locked(locks[envelope.ref], f"The draft {email_id}")
+        elif drafts.get(envelope.ref) in busy:
+            refused = in_hand(f"The draft {email_id}")
+        else:
+            free.append((email_id, envelope))
+            continue
+        answers[email_id] = ItemView(email_id, False, error=error_view(refused))
+    return free
 
 
 async def _settle(

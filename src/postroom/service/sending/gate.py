@@ -6,6 +6,8 @@ dev mode, read-only mode and policy again: what was allowed yesterday may be blo
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from postroom.mime.visible import visible_line
@@ -82,7 +84,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
         raise _refusal(decision)
     if isinstance(decision, NeedsHuman) and decision.ask is Ask.APPROVAL:
         by_approval = handwritten.release if handwritten.may_release(gateway, order) else requests.ask
-        return await by_approval(gateway, order, decision.findings)
+        async with _draft_as_read(gateway, order):
+            return await by_approval(gateway, order, decision.findings)
     if isinstance(decision, NeedsHuman) or not (asked is None or asked.state is State.PREPARED):
         return await _preview(gateway, order, decision)
     on_preview = _rests_on_preview(order, policy, facts)
@@ -179,11 +182,19 @@ def _rests_on_preview(order: Order, policy: Policy, facts: Facts) -> bool:
 
 async def _reserved(gateway: Gateway, order: Order, asked: Send | None, takes_preview: bool) -> Reservation:
     """From then on the draft that it came from cannot be changed here."""
-    if not order.draft_ref:
+    async with _draft_as_read(gateway, order):
         return await dispatch.reserve(gateway, order, asked, takes_preview)
+
+
+@asynccontextmanager
+async def _draft_as_read(gateway: Gateway, order: Order) -> AsyncIterator[None]:
+    """The saved draft of the order, if it has one, is as it was read, and stays so."""
+    if not order.draft_ref:
+        yield
+        return
     async with unchanging(gateway, order.account.name, order.draft_ref):
         await check_as_read(gateway, order)
-        return await dispatch.reserve(gateway, order, asked, takes_preview)
+        yield
 
 
 async def _drop_question(gateway: Gateway, asked: Send) -> None:

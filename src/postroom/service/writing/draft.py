@@ -123,7 +123,7 @@ async def _put_in_place(
 ) -> DraftView:
     raw = await gateway.in_thread(compose.compose, draft, date=gateway.now(), keep_bcc=True)
     thread_ref = draft.threading.thread_ref or saved.thread_ref
-    async with unchanging(gateway, account.name, saved.ref):
+    async with unchanging(gateway, account.name, saved.ref, f"The draft {draft_id}"):
         await check_unlocked(gateway, account.name, saved.ref, f"The draft {draft_id}")  # again: it may be sent by now
         await _require_unchanged(account, saved)
         with anyio.CancelScope(shield=True):  # a caller who hangs up leaves neither both versions nor the old one's id
@@ -141,18 +141,21 @@ async def _require_unchanged(account: Account, saved: SavedDraft) -> None:
 async def delete_draft(gateway: Gateway, draft_id: str, *, account: str | None = None) -> str:
     """To the trash; returns the operation that `undo` takes. Where there is no trash it is gone, and that is empty."""
     opened, saved = await find_draft(gateway, draft_id, account)
-    async with unchanging(gateway, opened.name, saved.ref):
-        await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
-        return await _thrown_away(gateway, opened, draft_id, saved)
-
-
-async def _thrown_away(gateway: Gateway, opened: Account, draft_id: str, saved: SavedDraft) -> str:
-    if Places(await folders_of(opened)).with_role(Role.TRASH) is None:
+    named = f"The draft {draft_id}"
+    await check_unlocked(gateway, opened.name, saved.ref, named)
+    if Places(await folders_of(opened)).with_role(Role.TRASH) is not None:
+        return await _moved_to_trash(gateway, opened, draft_id, saved)
+    async with unchanging(gateway, opened.name, saved.ref, named):
+        await check_unlocked(gateway, opened.name, saved.ref, named)  # again: it may be sent by now
         await opened.drafts.delete_draft(saved.ref)
-        return ""
+    return ""
+
+
+async def _moved_to_trash(gateway: Gateway, opened: Account, draft_id: str, saved: SavedDraft) -> str:
     (email_id,) = await gateway.in_thread(gateway.store.handles.issue, Kind.EMAIL, opened.name, [saved.message_ref])
     view = await organise.delete(gateway, [email_id], ids=BY_HANDLE)
     if (error := view.results[0].error) is not None:
+        await check_unlocked(gateway, opened.name, saved.ref, f"The draft {draft_id}")
         raise _not_deleted(draft_id, error)
     return view.operation_id
 
@@ -190,6 +193,8 @@ def draft_gone(draft_id: str) -> NotFound:
 def _not_deleted(draft_id: str, error: ErrorView) -> PostroomError:
     if error.code == NotFound.code:
         return draft_gone(draft_id)
+    if error.code == Conflict.code:
+        return Conflict(error.message, details=error.details, retry_after=error.retry_after)
     if error.code == PermissionDenied.code:
         needed = "Moving it to the trash needs the rights of the toolset organise, which this login may lack."
         return PermissionDenied(f"The draft {draft_id} is still there. {needed} {error.message}")

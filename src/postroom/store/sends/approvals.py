@@ -12,7 +12,8 @@ from postroom.model.ids import Kind, new_handle
 from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
-from postroom.store.sends import drafts, send_rows
+from postroom.store.sends import send_rows
+from postroom.store.sends.drafts import DraftHolds
 from postroom.store.sends.idempotency import Keys
 from postroom.store.sends.send_rows import Send
 from postroom.store.sends.states import State
@@ -66,10 +67,13 @@ NewLetter = Callable[[str], tuple[str, bytes]]  # name and content of the file, 
 
 
 class Approvals:
-    def __init__(self, database: Database, clock: Clock, keys: Keys, transitions: Transitions) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, keys: Keys, draft_holds: DraftHolds, transitions: Transitions
+    ) -> None:
         self._database = database
         self._clock = clock
         self._keys = keys
+        self._draft_holds = draft_holds
         self._transitions = transitions
 
     def request(
@@ -93,7 +97,7 @@ class Approvals:
             if is_only:
                 _check_not_asked(connection, prepared)
             self._take_key(connection, prepared)
-            drafts.check_free(connection, prepared)
+            self._draft_holds.check_free(connection, prepared)
             send = self._transitions.move(connection, send_id, {State.PREPARED}, State.AWAITING_APPROVAL)
             connection.execute("UPDATE outbox SET approval_id = ? WHERE send_id = ?", (approval_id, send.send_id))
             connection.execute(

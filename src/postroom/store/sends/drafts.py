@@ -1,5 +1,6 @@
 """The saved draft that a send came from. It is sent once: while one send of it is on its way or before a person, no
-other gets there."""
+other gets there. And for as long as one process has it in hand, to change it, take it away or send it off, no other
+process does."""
 
 from __future__ import annotations
 
@@ -8,9 +9,71 @@ import sqlite3
 from collections.abc import Collection
 
 from postroom.model.errors import Conflict
+from postroom.store.database import Database
 from postroom.store.sends import send_rows
+from postroom.store.sends.owner import Owner
 from postroom.store.sends.send_rows import Send, among
 from postroom.store.sends.states import FINISHED, UNSENT, State
+
+_RETRY_SECONDS = 5.0
+
+
+class DraftHolds:
+    """Between processes; within one, whoever takes a hold sees to it that nobody else there has it. A hold ends with
+    its process."""
+
+    def __init__(self, database: Database, owner: Owner) -> None:
+        self._database = database
+        self._owner = owner
+        self._held: set[tuple[str, str]] = set()
+
+    def take(self, account: str, draft_refs: Collection[str]) -> frozenset[str]:
+        """All of them but those that are returned: another process has them in hand."""
+        with self._database.transaction(durable=False) as connection:
+            busy = self._elsewhere(connection, account, draft_refs)
+            taken = [(account, ref) for ref in set(draft_refs) - busy]
+            self._held.update(taken)
+            connection.executemany(
+                "INSERT OR REPLACE INTO draft_holds (account, draft_ref, owner) VALUES (?, ?, ?)",
+                [(*one, self._owner.name) for one in taken],
+            )
+        return busy
+
+    def drop(self, account: str, draft_refs: Collection[str]) -> None:
+        """And what could not be dropped before, on a full disk, say."""
+        self._held.difference_update((account, ref) for ref in draft_refs)
+        with self._database.transaction(durable=False) as connection:
+            rows = connection.execute(
+                "SELECT account, draft_ref FROM draft_holds WHERE owner = ?", (self._owner.name,)
+            ).fetchall()
+            connection.executemany(
+                "DELETE FROM draft_holds WHERE account = ? AND draft_ref = ?",
+                [one for one in map(tuple, rows) if one not in self._held],
+            )
+
+    def check_free(self, connection: sqlite3.Connection, send: Send) -> None:
+        """Within the transaction that takes a prepared send further: two calls may have looked before in one moment."""
+        if not send.draft_ref:
+            return
+        other = on_their_way(connection, send.account, [send.draft_ref]).get(send.draft_ref)
+        if other is not None:
+            raise taken(other)
+        if self._elsewhere(connection, send.account, [send.draft_ref]):
+            raise in_hand("This draft")
+
+    def prune(self, connection: sqlite3.Connection) -> None:
+        """Those of dead processes keep nobody waiting, but they are left behind."""
+        for row in connection.execute("SELECT DISTINCT owner FROM draft_holds").fetchall():
+            if not self._owner.is_alive(row["owner"]):
+                connection.execute("DELETE FROM draft_holds WHERE owner = ?", (row["owner"],))
+
+    def _elsewhere(self, connection: sqlite3.Connection, account: str, draft_refs: Collection[str]) -> frozenset[str]:
+        rows = connection.execute(
+            "SELECT draft_ref, owner FROM draft_holds WHERE account = ? AND owner != ?"
+            " AND draft_ref IN (SELECT value FROM json_each(?))",
+            (account, self._owner.name, json.dumps(list(draft_refs))),
+        ).fetchall()
+        return frozenset(row["draft_ref"] for row in rows if self._owner.is_alive(row["owner"]))
 
 
 def on_their_way(connection: sqlite3.Connection, account: str, draft_refs: Collection[str]) -> dict[str, Send]:
@@ -25,14 +88,6 @@ def on_their_way(connection: sqlite3.Connection, account: str, draft_refs: Colle
     ).fetchall()
     sends = [send_rows.from_row(row) for row in rows]
     return {ref: send for send in sends for ref in (send.staged_ref, send.draft_ref) if ref in wanted}
-
-
-def check_free(connection: sqlite3.Connection, send: Send) -> None:
-    """Within the transaction that takes a prepared send further: two calls may have looked before in one moment."""
-    if send.draft_ref:
-        other = on_their_way(connection, send.account, [send.draft_ref]).get(send.draft_ref)
-        if other is not None:
-            raise taken(other)
 
 
 def last_sent(connection: sqlite3.Connection, account: str, draft_ref: str, without: str) -> Send | None:
@@ -51,4 +106,12 @@ def taken(send: Send) -> Conflict:
         "other options. Nothing was sent; to send it differently, first stop that send with cancel_send.",
         reason="draft_on_its_way",
         details={"send_id": send.send_id, "state": send.state.value},
+    )
+
+
+def in_hand(named: str) -> Conflict:
+    return Conflict(
+        f"{named} is being changed, moved or sent by another process in this moment. Nothing was done. Repeat the call "
+        "in a few seconds.",
+        retry_after=_RETRY_SECONDS,
     )

@@ -65,6 +65,7 @@ class Outbox:
         keys: Keys,
         rate: Rate,
         previews: Previews,
+        draft_holds: drafts.DraftHolds,
         transitions: Transitions,
     ) -> None:
         self._database = database
@@ -73,6 +74,7 @@ class Outbox:
         self._keys = keys
         self._rate = rate
         self._previews = previews
+        self._draft_holds = draft_holds
         self._transitions = transitions
 
     def prepare(self, new: NewSend) -> Send:
@@ -319,7 +321,7 @@ class Outbox:
 
     def _take(self, connection: sqlite3.Connection, send: Send) -> None:
         if send.state is State.PREPARED:
-            drafts.check_free(connection, send)
+            self._draft_holds.check_free(connection, send)
         if send.approval_id and not approvals.consume(
             connection, send.approval_id, send.content_sha256, self._clock.wall()
         ):

@@ -39,6 +39,14 @@ async def test_a_drafts_ref_holds_while_the_message_in_it_gets_new_ids(box: Box)
     assert (await box.mailbox.find_draft(saved.ref)).message_ref == updated.message_ref
 
 
+async def test_a_draft_is_found_by_the_message_that_is_in_it_now(box: Box) -> None:
+    saved, other = [await box.mailbox.create_draft(mail(name)) for name in ("plan", "other")]
+    updated = await box.mailbox.update_draft(saved.ref, mail("plan", text="Two."))
+    asked = [updated.message_ref, saved.message_ref, "19a0ffffffffffff"]
+    assert await box.mailbox.draft_refs(asked) == {updated.message_ref: saved.ref}
+    assert await box.mailbox.draft_refs([other.message_ref]) == {other.message_ref: other.ref}
+
+
 async def test_a_draft_in_a_thread_that_is_gone_is_saved_without_it(box: Box) -> None:
     saved = await box.mailbox.create_draft(mail("plan"), thread_ref="19a0ffffffffffff")
     assert saved.thread_ref != "19a0ffffffffffff"

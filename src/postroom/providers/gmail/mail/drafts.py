@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -41,6 +42,11 @@ class DraftBox:
 
     async def find(self, ref: str) -> SavedDraft:
         return saved_of(await self.read(ref, form="minimal"))
+
+    async def refs_of(self, message_refs: Collection[str]) -> dict[str, str]:
+        entries, _ = await self.client.listed("drafts", "drafts", {}, units=UNITS["drafts"])
+        drafts = {saved.message_ref: saved.ref for saved in map(saved_of, entries)}
+        return {ref: drafts[ref] for ref in message_refs if ref in drafts}
 
     async def read(self, ref: str, *, form: str) -> JSON:
         """NotFound also for one in the trash: Gmail would still send it, but somebody has thrown it away."""
