@@ -24,7 +24,7 @@ from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.settings import Settings, build
 
 ME = Address("alex@demo.example", 'Alex "R" Rivera')
-NOW = datetime(2026, 11, 16, 21, 40, tzinfo=UTC)
+NOW = datetime(2026, 11, 16, 21, 40, 5, 123456, tzinfo=UTC)
 
 
 def answered(written: str = INVITATION, comment: str = "", now: datetime = NOW) -> list[str]:
@@ -44,7 +44,7 @@ def test_an_answer_repeats_what_identifies_the_event_and_says_the_answer() -> No
     assert [line for line in lines if line.startswith("ATTENDEE")] == [
         'ATTENDEE;PARTSTAT=ACCEPTED;CN="Alex R Rivera":mailto:alex@demo.example'
     ]
-    assert "DTSTAMP:20261116T210000Z" in lines
+    assert "DTSTAMP:20261116T214005Z" in lines
     assert lines.index("BEGIN:VTIMEZONE") < lines.index("END:VTIMEZONE") < lines.index("BEGIN:VEVENT")
     assert not any("Reminder" in line or "DESCRIPTION" in line for line in lines)
 
@@ -79,13 +79,13 @@ def test_times_at_the_ends_of_the_calendar_are_no_error(at: str) -> None:
     zone = "America/New_York" if at[0] == "9" else "Asia/Tokyo"
     odd = INVITATION.replace("DTSTAMP:20261101T080000Z", f"DTSTAMP;TZID={zone}:{at}")
 
-    assert "DTSTAMP:20261116T210000Z" in answered(odd)
+    assert "DTSTAMP:20261116T214005Z" in answered(odd)
 
 
 def test_the_time_of_an_answer_is_never_before_that_of_the_invitation() -> None:
-    late = INVITATION.replace("DTSTAMP:20261101T080000Z", "DTSTAMP:20261116T213000Z")
+    late = INVITATION.replace("DTSTAMP:20261101T080000Z", "DTSTAMP:20261116T214500Z")
 
-    assert "DTSTAMP:20261116T213000Z" in answered(late)
+    assert "DTSTAMP:20261116T214500Z" in answered(late)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from email import policy
 from email.message import EmailMessage
@@ -13,11 +14,14 @@ from tests.gate.rigs import CONFIRMED, GateRig, gate_rig
 from tests.unit.mime.attached import INVITATION
 
 from postroom.model.errors import InvalidRequest, NotFound
+from postroom.model.outcome import SubmitOutcome
 from postroom.providers.context import ProviderContext
 from postroom.providers.local.provider import LocalMailbox, NewMail
 from postroom.service.reading import search
+from postroom.service.sending import send
+from postroom.service.sending.approval import approvals
 from postroom.service.sending.invitation import MAX_COMMENT, order_answer
-from postroom.service.sending.order import Order
+from postroom.service.sending.order import Order, digest_of, is_as_ordered
 
 INVITED = INVITATION.replace("alex@demo.exam\r\n ple", "alice@demo.example")
 WHEN = "When: Tuesday 2026-12-01 09:00 to 10:30 (Europe/Berlin, UTC+0100)"
@@ -217,3 +221,94 @@ async def test_the_person_is_told_of_another_organizer_and_of_one_in_disguise(ga
     other, *disguise = order.notes
     assert other == "The answer goes to ada@dem0.example, but eve@evil.example sent the invitation."
     assert any("demo.example" in note for note in disguise)
+
+
+def stamp_of(order: Order) -> str:
+    (line,) = [line for line in order.draft.calendar.split("\r\n") if line.startswith("DTSTAMP:")]
+    return line
+
+
+async def again(gate: GateRig, response: str = "accept", comment: str = "", **wishes: Any) -> Order:
+    (row,) = (await search.list_emails(gate.gateway, account="alice", mailbox="INBOX")).results
+    return await order_answer(gate.gateway, row.email_id, response, comment, replace(CONFIRMED, **wishes), "alice")
+
+
+@pytest.mark.parametrize(
+    "comment", ["", "See you;\nAlice", "Grüße", "日本語" * 300, "DTSTAMP:20260101T000000Z", "=_" + "a" * 32]
+)
+async def test_of_two_answers_the_later_one_says_so_and_the_same_one_stays_the_same(
+    gate: GateRig, comment: str
+) -> None:
+    first = await answer(gate, comment=comment)
+    gate.time.pass_(7)
+    repeated, other = await again(gate, comment=comment), await again(gate, "decline", comment)
+    assert (repeated.digest, repeated.raw != first.raw) == (first.digest, True)
+    assert other.digest != first.digest
+    assert stamp_of(first) < stamp_of(repeated) == stamp_of(other)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (b"PARTSTAT=ACCEPTED", b"PARTSTAT=DECLINED"),
+        (b"DTSTAMP:", b"X-DTSTAMP:"),
+        (b"DTSTART;TZID=Europe/Berlin:20261201", b"DTSTART;TZID=Europe/Berlin:20261202"),
+        (b"Accepted: Planning", b"Declined: Planning"),
+        (b"DTSTAMP:20270115T080000Z\r\n", b"DTSTAMP:20270115T080000Z\r\nDTSTAMP:20270115T080000Z\r\n"),
+    ],
+)
+async def test_nothing_but_the_time_of_an_answer_can_change_after_it_was_shown(
+    gate: GateRig, written: bytes, instead: bytes
+) -> None:
+    order = await answer(gate)
+    assert written in order.raw
+    stored = gate.gateway.store.outbox.prepare(order.as_send())
+    request = gate.gateway.store.outbox.request(stored.send_id)
+    later = request.raw.replace(b"DTSTAMP:20270115T080000Z", b"DTSTAMP:20270115T080001Z")
+    assert is_as_ordered(stored, request)
+    assert is_as_ordered(stored, replace(request, raw=later))
+    assert not is_as_ordered(stored, replace(request, raw=request.raw.replace(written, instead)))
+    as_mail = replace(stored, tool="reply_email")
+    assert not is_as_ordered(as_mail, replace(request, raw=later))
+
+
+async def test_an_answer_that_a_former_version_put_into_the_outbox_still_leaves(gate: GateRig) -> None:
+    order = await answer(gate)
+    former = digest_of(order.raw, order.envelope, "alice", order.draft.threading.thread_ref, "", True, "")
+    stored = gate.gateway.store.outbox.prepare(replace(order, digest=former).as_send())
+    request = gate.gateway.store.outbox.request(stored.send_id)
+    assert former != order.digest
+    assert is_as_ordered(stored, request)
+    later = request.raw.replace(b"DTSTAMP:20270115T080000Z", b"DTSTAMP:20270115T080001Z")
+    assert not is_as_ordered(stored, replace(request, raw=later))
+
+
+async def test_an_answer_is_confirmed_and_repeated_across_the_hour(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, gate="preview") as gate:
+        meddled = await gate.meddle()
+        meddled.before = lambda request: SubmitOutcome("accepted", request.envelope.recipients)
+        gate.time.pass_(3590)
+        await send.send(gate.gateway, await answer(gate, confirm=False))
+        gate.time.pass_(20)
+        assert (await send.send(gate.gateway, await again(gate, idempotency_key="k"))).status == "sent"
+        gate.time.pass_(3600)
+        assert (await send.send(gate.gateway, await again(gate, idempotency_key="k"))).status == "already_executed"
+        assert len(meddled.submitted) == 1
+
+
+async def test_an_answer_that_was_taken_back_is_put_before_a_person_again(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path, gate="approval") as gate:
+        meddled, stamps = await gate.meddle(), []
+        meddled.before = lambda request: SubmitOutcome("accepted", request.envelope.recipients)
+        await delivered(gate, invitation())
+        for response in ("accept", "decline", "accept"):
+            gate.time.pass_(60)
+            asked = await send.send(gate.gateway, await again(gate, response))
+            assert asked.status == "needs_approval"
+            assert asked.approval is not None
+            await approvals.approve(gate.gateway, asked.approval.approval_id, who="alice", how="terminal")
+            repeated = await send.send(gate.gateway, await again(gate, response))
+            assert (repeated.status, repeated.send_id) == ("already_executed", asked.send_id)
+            stamps.append(re.search(rb"DTSTAMP:\w+", meddled.submitted[-1].raw)[0])
+        assert stamps == sorted(set(stamps))
+        assert len(meddled.submitted) == 3

@@ -20,8 +20,8 @@ _UNSAFE_IN_NAME: Final = re.compile(r'[\x00-\x1f\x7f"]')
 
 
 def reply_to(invitation: bytes, event: Event, me: Address, answer: Answer, comment: str, now: datetime) -> str:
-    """Lines end with CRLF and are folded. The time is that of the hour, and never before the invitation's: so that the
-    same answer is the same text when it is shown and when it is sent."""
+    """Lines end with CRLF and are folded. The time tells the organizer which of two answers is the later one; it is
+    never before the invitation's."""
     repeated = [event.lines[name].written for name in _REPEATED if name in event.lines]
     name = _UNSAFE_IN_NAME.sub("", me.name)
     own = f"ATTENDEE;PARTSTAT={STATUS[answer]}" + (f';CN="{name}"' if name else "") + f":mailto:{me.email}"
@@ -38,12 +38,12 @@ def reply_to(invitation: bytes, event: Event, me: Address, answer: Answer, comme
 
 
 def _stamp(event: Event, now: datetime) -> datetime:
-    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    second = now.astimezone(UTC).replace(microsecond=0)
     line = event.lines.get("DTSTAMP")
     moment = moment_of(line) if line else None
     if moment is not None and isinstance(moment.at, datetime) and moment.at.tzinfo is UTC:  # as RFC 5545 demands
-        return max(hour, moment.at)
-    return hour
+        return max(second, moment.at)
+    return second
 
 
 def _zones(invitation: bytes, repeated: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.message import Attachment, Message
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import locate
-from postroom.service.sending.order import Order, Wishes, make_order
+from postroom.service.sending.order import ANSWER, Order, Wishes, make_order
 from postroom.service.sending.send import check_wishes, known_by, lasting
 from postroom.service.writing import composing
 
@@ -53,14 +53,16 @@ async def order_answer(
     order = await make_order(
         gateway,
         opened,
-        "answer_invitation",
+        ANSWER,
         "email_reply",
         draft,
         wishes,
         original=known_by(original),
         answers_ref=answers,
     )
-    return replace(order, notes=notes)
+    latest = await gateway.in_thread(gateway.store.outbox.latest_answering, opened.name, ANSWER, answers)
+    is_taken_back = latest is not None and latest.content_sha256 != order.digest
+    return replace(order, notes=notes, was_undone=is_taken_back)
 
 
 async def _invitation(gateway: Gateway, account: Account, original: Message) -> _Invitation:

@@ -17,7 +17,7 @@ from postroom.safety.judge import policy_denial_of
 from postroom.safety.native import check_action, check_original
 from postroom.service.gateway import Account, Gateway
 from postroom.service.sending.facts import policy_for
-from postroom.service.sending.order import stored_digest
+from postroom.service.sending.order import is_as_ordered
 from postroom.service.sending.saved_drafts import check_draft
 from postroom.service.sending.waiting import NotNow, answered, ask_a_person, was_decided, was_promised
 from postroom.store import Send, State
@@ -35,7 +35,7 @@ async def inspect(gateway: Gateway, account: Account, send: Send, frozen: Submit
     earlier is referred to a person. NotNow where the provider cannot be asked."""
     own = {identity.address.key for identity in await answered(account.identities_now())}
     async with or_stopped(gateway, send):
-        if stored_digest(send, frozen) != send.content_sha256:
+        if not is_as_ordered(send, frozen):
             raise InternalError(_NOT_APPROVED)
         if Address(frozen.envelope.sender).key not in own:
             raise PermissionDenied(f"{masked(frozen.envelope.sender)} is no longer one of the account's identities.")

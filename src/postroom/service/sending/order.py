@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from postroom.mime.write.compose import compose, new_message_id
+from postroom.mime.write.untimed import without_time
 from postroom.model.address import Address
 from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest
@@ -19,6 +20,8 @@ from postroom.service.gateway import Account, Gateway
 from postroom.store import Send
 from postroom.store.sends.history import digest as duplicate_digest
 from postroom.store.sends.send_rows import NewSend
+
+ANSWER = "answer_invitation"  # the tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,7 @@ async def make_order(
         wishes.save_to_sent,
         schedule_text(wishes.send_at),
         native=native is not None,
+        timeless=tool == ANSWER,
     )
     return Order(
         account, tool, kind, draft, wishes, raw, message_id, original, draft_ref, digest, answers_ref, native, quoted
@@ -151,8 +155,10 @@ def digest_of(
     send_at: str,
     *,
     native: bool = False,
+    timeless: bool = False,
 ) -> str:
-    """The one digest: of an order, and again of what the outbox holds when it is about to be sent.
+    """The one digest: of an order, and again of what the outbox holds when it is about to be sent. `timeless`: without
+    the time that an answer to an invitation is given at, which is another one in each call.
 
     No schedule and no native action add no entries, so that what was in an outbox before they were covered keeps its
     digest.
@@ -165,11 +171,17 @@ def digest_of(
         **({"send_at": send_at} if send_at else {}),
         **({"native": True} if native else {}),
     }
-    return content_digest(raw, envelope, circumstances)
+    return content_digest(without_time(raw) if timeless else raw, envelope, circumstances)
 
 
-def stored_digest(send: Send, request: SubmitRequest) -> str:
-    """Of what is in the outbox, computed again rather than read from its row."""
+def is_as_ordered(send: Send, request: SubmitRequest) -> bool:
+    """Whether the outbox still holds it, by a digest that is computed again. Former versions' digests of answers to
+    invitations covered their time, too."""
+    kinds = {send.tool == ANSWER, False}
+    return send.content_sha256 in {_stored_digest(send, request, timeless) for timeless in kinds}
+
+
+def _stored_digest(send: Send, request: SubmitRequest, timeless: bool) -> str:
     return digest_of(
         request.raw,
         request.envelope,
@@ -179,6 +191,7 @@ def stored_digest(send: Send, request: SubmitRequest) -> str:
         request.save_to_sent,
         send.send_at,
         native=send.native,
+        timeless=timeless,
     )
 
 

@@ -210,6 +210,17 @@ class Outbox:
             ).fetchone()
         return None if row is None else send_rows.from_row(row)
 
+    def latest_answering(self, account: str, tool: str, answers_ref: str) -> Send | None:
+        """The newest send by that tool, about that message, that has gone out or still may."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT * FROM outbox WHERE account = ? AND tool = ? AND answers_ref = ?"
+                " AND (doubtful OR state NOT IN (SELECT value FROM json_each(?)))"
+                " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+                (account, tool, answers_ref, among(UNSENT | {State.PREPARED})),
+            ).fetchone()
+        return None if row is None else send_rows.from_row(row)
+
     def asked_about(self, account: str, tool: str, content_sha256: str, idempotency_key: str) -> Send | None:
         """The send of exactly this content and key whose question waits for its answer."""
         with self._database.read() as connection:

@@ -18,7 +18,7 @@ from postroom.service.sending import dispatch, staging
 from postroom.service.sending.approval import handwritten
 from postroom.service.sending.approval.requests import approval_id_of, file_name
 from postroom.service.sending.auditing import Record, audited
-from postroom.service.sending.order import stored_digest
+from postroom.service.sending.order import is_as_ordered
 from postroom.service.sending.receipts import receipt, shown_recipients
 from postroom.service.views import SendView
 from postroom.store import Approval, ApprovalState, Send, State
@@ -223,7 +223,7 @@ def _verified(gateway: Gateway, approval_id: str) -> ApprovalFile:
 def _check_stored(gateway: Gateway, send: Send) -> None:
     if send.state in FINISHED:  # its bytes are gone, and nothing will be sent
         return
-    if stored_digest(send, gateway.store.outbox.request(send.send_id)) != send.content_sha256:
+    if not is_as_ordered(send, gateway.store.outbox.request(send.send_id)):
         raise PermissionDenied(_OTHER_BYTES)
 
 
