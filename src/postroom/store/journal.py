@@ -15,6 +15,7 @@ from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
 from postroom.store.mailboxes import Mailboxes, named
 from postroom.store.sends.owner import Owner
+from postroom.store.settled_time import SettledTime
 
 KEPT_SECONDS = 30 * 86_400.0
 
@@ -49,9 +50,12 @@ class Operation:
 class Journal:
     """Kept by mailbox (see `Mailboxes`)."""
 
-    def __init__(self, database: Database, clock: Clock, owner: Owner, mailboxes: Mailboxes) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, settled: SettledTime, owner: Owner, mailboxes: Mailboxes
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._settled = settled
         self._owner = owner
         self._mailboxes = mailboxes
         self._undoing: set[str] = set()  # what this store is undoing, as far as it knows itself
@@ -156,7 +160,7 @@ class Journal:
         """Which folders were made or named here is never forgotten."""
         connection.execute(
             "DELETE FROM operations WHERE at < ? AND action NOT IN ('create_folder', 'rename_folder')",
-            (self._clock.wall() - KEPT_SECONDS,),
+            (self._settled.wall(connection) - KEPT_SECONDS,),
         )
 
     def follow(self, connection: sqlite3.Connection, account: str, folders: Mapping[str, str]) -> None:

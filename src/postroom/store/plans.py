@@ -23,6 +23,7 @@ from postroom.store.database import Database
 from postroom.store.handles import checked, unknown
 from postroom.store.mailboxes import Mailboxes, named
 from postroom.store.sends.owner import Owner
+from postroom.store.settled_time import SettledTime
 
 LIFETIME_SECONDS = 86_400.0
 KEPT_SECONDS = 30 * 86_400.0
@@ -67,9 +68,12 @@ class StoredPlan:
 class Plans:
     """Kept by mailbox (see `Mailboxes`): for another one none is run, and what was run can be looked up."""
 
-    def __init__(self, database: Database, clock: Clock, owner: Owner, mailboxes: Mailboxes) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, settled: SettledTime, owner: Owner, mailboxes: Mailboxes
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._settled = settled
         self._owner = owner
         self._mailboxes = mailboxes
 
@@ -181,7 +185,7 @@ class Plans:
             )
 
     def prune(self, connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM plans WHERE created_at < ?", (self._clock.wall() - KEPT_SECONDS,))
+        connection.execute("DELETE FROM plans WHERE created_at < ?", (self._settled.wall(connection) - KEPT_SECONDS,))
 
     def _has_expired(self, plan: StoredPlan) -> bool:
         """By a clock that was set back, a plan seems to be from the future: it is as old as nobody knows."""

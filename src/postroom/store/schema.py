@@ -165,7 +165,14 @@ _ELEVENTH = (
         PRIMARY KEY (account, draft_ref)) WITHOUT ROWID""",
 )
 
+_TWELFTH = (
+    # What the clocks showed at some time, and what they are believed to have shown: see `settled_time`.
+    """CREATE TABLE settled_time (
+        only INTEGER PRIMARY KEY CHECK (only = 1), settled REAL NOT NULL, wall REAL NOT NULL, boottime REAL NOT NULL,
+        boot_id TEXT NOT NULL)""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH),
-    *(_ELEVENTH,),
+    *(_ELEVENTH, _TWELFTH),
 )

@@ -26,6 +26,7 @@ from postroom.store.sends.pauses import Pauses
 from postroom.store.sends.rate import Rate, RateLimit
 from postroom.store.sends.transitions import Transitions
 from postroom.store.sends.worklist import WorkList
+from postroom.store.settled_time import SettledTime
 
 
 class Store:
@@ -37,13 +38,14 @@ class Store:
         self._database = database
         self._owner = Owner(database.path.with_name(database.path.name + ".owners"))
         self.clock = clock
+        self._settled = SettledTime(clock)
         self.mailboxes = Mailboxes(database)
         self.handles = Handles(database, self.mailboxes)
         self.numbers = Numbers(database, self.mailboxes)
-        self.journal = Journal(database, clock, self._owner, self.mailboxes)
+        self.journal = Journal(database, clock, self._settled, self._owner, self.mailboxes)
         self.rules = Rules(database, clock)
-        self.plans = Plans(database, clock, self._owner, self.mailboxes)
-        self.keys = Keys(database, clock, key_seconds)
+        self.plans = Plans(database, clock, self._settled, self._owner, self.mailboxes)
+        self.keys = Keys(database, clock, self._settled, key_seconds)
         self.rate = Rate(database, clock, limit)
         with suppress(PostroomError):  # on a full disk, say: what is not stamped again only counts for longer
             self.rate.adopt()
@@ -51,7 +53,8 @@ class Store:
         self.previews = Previews(database, clock)
         self.draft_holds = DraftHolds(database, self._owner)
         self.outbox = Outbox(
-            *(database, clock, self._owner, self.keys, self.rate, self.previews, self.draft_holds, transitions)
+            *(database, clock, self._settled, self._owner, self.keys, self.rate, self.previews, self.draft_holds),
+            transitions,
         )
         self.worklist = WorkList(database, clock, self._owner, transitions)
         self.approvals = Approvals(database, clock, self.keys, self.draft_holds, transitions)
@@ -61,8 +64,9 @@ class Store:
         self.audit = Audit(database, clock, mirror)
 
     def prune(self) -> None:
-        """Forget what is past its time; worth a call at the start and once a day."""
+        """Forget what is past its time; worth a call at the start and once an hour."""
         with self._database.transaction(durable=False) as connection:
+            self._settled.look(connection)
             # A key goes before the send it stands for.
             for room in (
                 *(self.keys, self.outbox, self.rate, self.journal, self.plans, self.previews, self.duplicates),

@@ -61,6 +61,13 @@ class FakeTime:
         self.boottime = 5.0
 
 
+def forget(store: Store, time: FakeTime) -> None:
+    """What is past its time now. It is forgotten a day later: see `postroom.store.settled_time`."""
+    store.prune()
+    time.passes(A_DAY)
+    store.prune()
+
+
 def a_send(content: str = "hello", **fields: Any) -> NewSend:
     given: dict[str, Any] = {
         "account": WORK,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 import pytest
-from tests.unit.store.kit import A_DAY, WORK, FakeTime
+from tests.unit.store.kit import A_DAY, WORK, FakeTime, forget
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
 from postroom.model.ids import Kind, is_handle
@@ -111,13 +111,16 @@ def test_an_unknown_operation_says_where_ids_come_from(store: Store) -> None:
 def test_operations_are_kept_for_thirty_days(store: Store, time: FakeTime) -> None:
     operation_id = store.journal.record(WORK, "move", ITEMS)
     time.passes(30 * A_DAY)
-    store.prune()
+    assert store.journal.load(operation_id)
+    forget(store, time)
+    time.passes(-A_DAY)
     assert store.journal.load(operation_id)
     time.passes(1)
     with pytest.raises(NotFound):
         store.journal.load(operation_id)
-    store.prune()
-    time.passes(-A_DAY)
+    time.passes(A_DAY)
+    forget(store, time)
+    time.passes(-3 * A_DAY)
     with pytest.raises(NotFound):
         store.journal.load(operation_id)
 
@@ -126,7 +129,7 @@ def test_which_folders_were_made_here_is_never_forgotten(store: Store, time: Fak
     made = store.journal.record(WORK, "create_folder", [], {"folder_ref": "Plans"})
     moved = store.journal.record(WORK, "move", ITEMS)
     time.passes(31 * 86_400.0)
-    store.prune()
+    forget(store, time)
 
     assert store.journal.made_folder(WORK, "Plans")
     assert not store.journal.made_folder(WORK, "Sent")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, one_step, sha
+from tests.unit.store.kit import A_DAY, PATHS, WORK, FakeTime, a_send, brought_to, forget, one_step, sha
 from tests.unit.store.test_transitions import IS, WAYS, WHY_NOT
 
 from postroom.model.errors import Conflict, InternalError, InvalidRequest, NotFound
@@ -376,10 +376,10 @@ def test_finished_sends_are_forgotten_after_thirty_days_and_open_ones_never(stor
     kept = [brought_to(store, state) for state in State if state not in (State.PREPARED, *FORGOTTEN)]
     gone = [brought_to(store, state) for state in (State.PREPARED, *FORGOTTEN)]
     time.passes(30 * A_DAY)
-    store.prune()
+    forget(store, time)
     assert store.outbox.list(limit=0).total == len(State)
     time.passes(1)
-    store.prune()
+    forget(store, time)
     assert {send.send_id for send in store.outbox.list(limit=99).items} == {send.send_id for send in kept}
     with store._database.read() as connection:
         for table in ("outbox_raw", "outbox_events", "approvals"):
@@ -394,10 +394,10 @@ def test_a_finished_send_is_kept_as_long_as_a_key_stands_for_it(path: Path, time
     store = open_store(path, clock=time.clock(), key_seconds=90 * A_DAY)
     send = brought_to(store, State.DONE, a_send(idempotency_key="k"))
     time.passes(60 * A_DAY)
-    store.prune()
+    forget(store, time)
     assert store.keys.look_up(WORK, "send_email", "k", send.content_sha256) == send
-    time.passes(31 * A_DAY)
-    store.prune()
+    time.passes(30 * A_DAY)
+    forget(store, time)
     assert store.keys.look_up(WORK, "send_email", "k", send.content_sha256) is None
     with pytest.raises(NotFound):
         store.outbox.get(send.send_id)

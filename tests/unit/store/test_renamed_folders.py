@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.unit.store.kit import A_DAY, WORK, FakeTime
+from tests.unit.store.kit import A_DAY, WORK, FakeTime, forget
 
 from postroom.model.ids import Kind
 from postroom.providers.imap.mail.refs import in_renamed
@@ -47,7 +47,7 @@ def test_a_folder_that_was_made_or_named_here_is_known_as_such_for_good(store: S
     store.follow_renamed(WORK, FOLDERS)
     store.journal.record(WORK, "rename_folder", [], {"folder_ref": "B"})
     time.passes(100 * A_DAY)
-    store.prune()
+    forget(store, time)
     assert store.journal.made_folder(WORK, "B/x")
     assert store.journal.made_folder(WORK, "B")
     assert not store.journal.made_folder(WORK, "A/x")

@@ -17,6 +17,8 @@ RELEASED = [
     "e6a10916a4890054",
     "6e44fcba0ea9e97a",
     "9eb77b3b8d4122dd",
+    "ceafc3cb70308827",
+    "78f3984f3e12e77c",
 ]
 
 

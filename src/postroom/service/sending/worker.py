@@ -22,20 +22,20 @@ from postroom.store import Send
 
 log = logging.getLogger("postroom.worker")
 POLL_SECONDS = 1.0
-_A_DAY = 86_400.0
+_AN_HOUR = 3600.0
 _PATIENCE = 30.0  # seconds that the sends of one account may take in a round; the rest is left to the next
 
 
 async def run(gateway: Gateway, *, pause: float = POLL_SECONDS) -> None:
     """Until cancelled. Trouble with one send never stops the others, and no round stops the next.
 
-    What is past its time is forgotten at the start and once a day.
+    What is past its time is forgotten at the start and once an hour.
     """
-    forgot_at = -_A_DAY
+    forgot_at = -_AN_HOUR
     while True:
         try:
             await work_once(gateway)
-            if gateway.store.clock.boottime() - forgot_at >= _A_DAY:
+            if gateway.store.clock.boottime() - forgot_at >= _AN_HOUR:
                 await gateway.in_thread(gateway.store.prune)
                 forgot_at = gateway.store.clock.boottime()
         except PostroomError as error:

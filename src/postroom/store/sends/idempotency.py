@@ -12,10 +12,11 @@ from __future__ import annotations
 import sqlite3
 
 from postroom.model.errors import Conflict
-from postroom.store.clock import Clock, Moment, believed
+from postroom.store.clock import Clock, Moment, elapsed
 from postroom.store.database import Database
 from postroom.store.sends.send_rows import Send, load
 from postroom.store.sends.states import FINISHED, State
+from postroom.store.settled_time import SettledTime
 
 DEFAULT_SECONDS = 30 * 86_400.0
 LEAST_SECONDS = 600.0
@@ -26,9 +27,10 @@ _IN_PROGRESS = frozenset({State.RESERVED, State.STAGED, State.SENDING})
 
 
 class Keys:
-    def __init__(self, database: Database, clock: Clock, kept_seconds: float) -> None:
+    def __init__(self, database: Database, clock: Clock, settled: SettledTime, kept_seconds: float) -> None:
         self._database = database
         self._clock = clock
+        self._settled = settled
         self._kept_seconds = max(kept_seconds, LEAST_SECONDS)
 
     def look_up(self, account: str, tool: str, key: str, content_sha256: str) -> Send | None:
@@ -104,6 +106,7 @@ class Keys:
     def _holder(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Send | None:
         """The key's send; None once a finished one's key has aged out."""
         send = load(connection, row["send_id"])
-        age = believed(Moment(row["wall"], row["boottime"], row["boot_id"]), self._clock.now())
+        taken = Moment(row["wall"], row["boottime"], row["boot_id"])
+        age = max(elapsed(taken, self._clock.now()), self._settled.wall(connection) - taken.wall)
         kept = self._kept_seconds if row["kept_seconds"] is None else max(row["kept_seconds"], LEAST_SECONDS)
         return None if send.state in FINISHED and age > kept else send

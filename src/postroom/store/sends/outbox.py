@@ -27,6 +27,7 @@ from postroom.store.sends.rate import Rate
 from postroom.store.sends.send_rows import NewSend, Send, SendEvent, among
 from postroom.store.sends.states import CANCELLABLE, FINISHED, UNSENT, State
 from postroom.store.sends.transitions import Changes, Transitions, refused
+from postroom.store.settled_time import SettledTime
 
 KEPT_SECONDS = 30 * 86_400.0
 SHOWN_SECONDS = 7 * 86_400.0  # how long a send that reached nobody, or not everybody, is listed without being asked for
@@ -61,6 +62,7 @@ class Outbox:
         self,
         database: Database,
         clock: Clock,
+        settled: SettledTime,
         owner: Owner,
         keys: Keys,
         rate: Rate,
@@ -70,6 +72,7 @@ class Outbox:
     ) -> None:
         self._database = database
         self._clock = clock
+        self._settled = settled
         self._owner = owner
         self._keys = keys
         self._rate = rate
@@ -310,7 +313,7 @@ class Outbox:
         old = connection.execute(
             "SELECT send_id FROM outbox WHERE updated_at < ? AND state IN (SELECT value FROM json_each(?))"
             " AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.send_id = outbox.send_id)",
-            (self._clock.wall() - KEPT_SECONDS, among(FINISHED | {State.PREPARED})),
+            (self._settled.wall(connection) - KEPT_SECONDS, among(FINISHED | {State.PREPARED})),
         ).fetchall()
         for table in ("outbox_raw", "outbox_events", "approvals", "outbox"):
             connection.executemany(f"DELETE FROM {table} WHERE send_id = :send_id", map(dict, old))  # noqa: S608 (ours)
