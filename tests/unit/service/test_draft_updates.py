@@ -17,7 +17,7 @@ from postroom.model.draft import SavedDraft
 from postroom.model.errors import Conflict, InvalidRequest, NotFound
 from postroom.providers.layers.layered import unwrapped
 from postroom.service.attachment_files import EncodedFile
-from postroom.service.organising import organise
+from postroom.service.organising.places import Places
 from postroom.service.sending import send
 from postroom.service.writing import composing
 from postroom.service.writing import draft as drafts
@@ -87,10 +87,10 @@ async def test_what_another_program_saves_at_the_same_moment_stays(
         assert b"What I typed just now." in await bytes_of(gate)
 
 
-async def test_what_another_process_saves_right_before_the_draft_is_replaced_stays(
+async def test_what_another_program_saves_right_before_the_draft_is_replaced_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with gate_rig(tmp_path) as gate, gate_rig(tmp_path) as other:
+    async with gate_rig(tmp_path) as gate:
         saved = await drafts.create_draft(gate.gateway, MAIL)
         mailbox, looks = (await gate.gateway.accounts.open("alice")).drafts, list[str]()
         find = mailbox.find_draft
@@ -99,7 +99,7 @@ async def test_what_another_process_saves_right_before_the_draft_is_replaced_sta
             found = await find(ref)
             looks.append(ref)
             if len(looks) == 2:  # the last one before it is replaced
-                await drafts.update_draft(other.gateway, saved.draft_id, DraftChanges(body="At eight."))
+                await (await mailbox_of(gate)).update_draft(ref, elsewhere(body="At eight.\r\n"))
             return found
 
         monkeypatch.setattr(mailbox, "find_draft", overtaken)
@@ -116,21 +116,23 @@ async def test_a_draft_is_either_deleted_or_sent_and_both_calls_know_which(
     async with gate_rig(tmp_path) as gate, anyio.create_task_group() as calls:
         saved = await drafts.create_draft(gate.gateway, MAIL)
         order = await send.order_draft(gate.gateway, saved.draft_id, CONFIRMED)
-        delete, ended = organise.delete, anyio.Event()
+        mailbox, ended = (await gate.gateway.accounts.open("alice")).drafts, anyio.Event()
+        delete = mailbox.delete_draft
 
         async def sent() -> None:
             with pytest.raises(Conflict, match="deleted after it was read"):
                 await send.send(gate.gateway, order)
             ended.set()
 
-        async def overtaken(*args: Any, **kwargs: Any) -> Any:
+        async def overtaken(ref: str) -> None:
             calls.start_soon(sent)
             while not ended.is_set() and not any(waiting > 1 for _, waiting in gate.gateway._locks.values()):
                 await anyio.sleep(0)
-            return await delete(*args, **kwargs)
+            await delete(ref)
 
-        monkeypatch.setattr(organise, "delete", overtaken)
-        assert await drafts.delete_draft(gate.gateway, saved.draft_id)
+        monkeypatch.setattr(mailbox, "delete_draft", overtaken)
+        monkeypatch.setattr(Places, "with_role", lambda *_: None)  # no trash: it is deleted for good
+        assert await drafts.delete_draft(gate.gateway, saved.draft_id) == ""
         await ended.wait()
         assert await gate.inbox() == []
 
