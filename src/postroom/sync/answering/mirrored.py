@@ -32,9 +32,10 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Transport
+from postroom.sqlite.database import remembered
 from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.answering.conversations import Conversations
-from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all
+from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all, folders_concerned
 from postroom.sync.answering.heads import page_of_head
 from postroom.sync.answering.lookup import AT_ONCE, Lookup, trusted
 from postroom.sync.answering.merging import Half, half_of, is_enough, merged
@@ -44,6 +45,7 @@ from postroom.sync.answering.writes import Writes, noted, then_stale
 from postroom.sync.file import abilities, contents
 from postroom.sync.file.limits import limits_of
 from postroom.sync.tables.labelling import as_gmail_reads
+from postroom.sync.tables.unread import folders_without_words
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
@@ -169,7 +171,8 @@ class MirrorLayer:
             page = self._lookup.search(connection, wanted, limit, offset)
             if not trust.is_last_resort and self._may_lack_older(page):
                 return None
-            return self._dated(page, coverage, is_partial=needs_bodies)
+            is_partial = needs_bodies or (has_words and _lacks_words(connection, wanted))
+            return self._dated(page, coverage, is_partial=is_partial)
 
         found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
         if isinstance(found, Page):
@@ -350,3 +353,9 @@ class MirrorLayer:
         answer = await change(*args, **kwargs)
         self.outage.end()
         return answer
+
+
+def _lacks_words(connection: sqlite3.Connection, query: Query) -> bool:
+    """Of some messages in the folders concerned."""
+    lacking = remembered(connection, folders_without_words)
+    return bool(lacking) and not lacking.isdisjoint(folders_concerned(connection, query) or lacking)
