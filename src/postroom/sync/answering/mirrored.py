@@ -189,6 +189,24 @@ class MirrorLayer:
         is_beyond = oldest is not None and any(row.date is None or row.date < oldest for row in page.items)
         return oldest is not None and (is_beyond or not page.has_more)
 
+    def _whole_thread(self, connection: sqlite3.Connection, trust: Trust, thread_ref: str) -> list[Envelope] | None:
+        """None where only the server knows whether there is more of it."""
+        coverage = coverage_of_all(connection)
+        if not trust.accepts(coverage) or (self._leaves_out(coverage) and not trust.is_last_resort):
+            return None
+        found = self._lookup.thread(connection, thread_ref, trust)
+        return None if self._may_lack_earlier(found, trust) else found
+
+    def _leaves_out(self, coverage: Coverage) -> bool:
+        """A folder whose messages need not be in another one as well."""
+        return coverage.leaves_out and bool(self._settings.mirror_leave_out)
+
+    def _may_be_left_out(
+        self, message_ids: Sequence[str], found: Sequence[Envelope], coverage: Coverage, trust: Trust
+    ) -> bool:
+        missing = {*message_ids} - {row.message_id for row in found}
+        return bool(missing) and self._leaves_out(coverage) and not trust.is_last_resort
+
     def _may_lack_earlier(self, thread: Sequence[Envelope], trust: Trust) -> bool:
         """Whether messages of this thread name some that only the server may have."""
         if trust.is_last_resort or not self._settings.mirror_days:
@@ -228,8 +246,9 @@ class MirrorLayer:
         return None
 
     def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
-        leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
-        is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
+        is_all = (
+            coverage.is_whole and not self._leaves_out(coverage) and not is_partial and not self._settings.mirror_days
+        )
         total = None if self._settings.mirror_days else page.total
         return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
 
@@ -304,10 +323,7 @@ class MirrorLayer:
 
     async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
-            if not trust.accepts(coverage_of_all(connection)):
-                return None
-            found = self._lookup.thread(connection, thread_ref, trust)
-            return None if self._may_lack_earlier(found, trust) else found
+            return self._whole_thread(connection, trust, thread_ref)
 
         if self.conversations is not None:
             ask = partial(self.conversations.at_server, ask)
@@ -315,9 +331,10 @@ class MirrorLayer:
 
     async def _mails_with_ids(self, ask: Call, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
-            if not trust.accepts(coverage_of_all(connection)):
+            if not trust.accepts(coverage := coverage_of_all(connection)):
                 return None
-            return self._lookup.mails_with_ids(connection, message_ids, trust)
+            found = self._lookup.mails_with_ids(connection, message_ids, trust)
+            return None if self._may_be_left_out(message_ids, found, coverage, trust) else found
 
         return await self._consult.answer(look, ask, message_ids, near=near)
 
@@ -325,12 +342,8 @@ class MirrorLayer:
         self, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
     ) -> tuple[list[Envelope], dict[str, Message]] | None:
         def look(connection: sqlite3.Connection, trust: Trust) -> tuple[list[Envelope], dict[str, Message]] | None:
-            if not trust.accepts(coverage_of_all(connection)):
-                return None
-            found = self._lookup.thread(connection, thread_ref, trust)
-            if self._may_lack_earlier(found, trust):
-                return None
-            return found, self._opened(connection, trust, choose(found))
+            found = self._whole_thread(connection, trust, thread_ref)
+            return None if found is None else (found, self._opened(connection, trust, choose(found)))
 
         return await self._consult.at_hand(look)
 
@@ -338,9 +351,12 @@ class MirrorLayer:
         self, message_ids: Sequence[str], choose: Callable[[Sequence[Envelope]], Envelope | None]
     ) -> tuple[Message | None] | None:
         def look(connection: sqlite3.Connection, trust: Trust) -> tuple[Message | None] | None:
-            if not trust.accepts(coverage_of_all(connection)):
+            if not trust.accepts(coverage := coverage_of_all(connection)):
                 return None
-            chosen = choose(self._lookup.mails_with_ids(connection, message_ids, trust))
+            found = self._lookup.mails_with_ids(connection, message_ids, trust)
+            if self._may_be_left_out(message_ids[:1], found, coverage, trust):  # the nearest, which would be chosen
+                return None
+            chosen = choose(found)
             message = self._opened(connection, trust, [chosen]).get(chosen.ref) if chosen is not None else None
             return None if chosen is not None and message is None else (message,)
 
