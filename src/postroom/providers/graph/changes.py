@@ -196,8 +196,8 @@ def _read(cursor: str) -> _State:
         unpacker = zlib.decompressobj()
         values: Any = json.loads(unpacker.decompress(packed, _LARGEST_CURSOR))
         folders, unread, left, *more = values
-        nothing: tuple[Any, Any, Any] = ({}, [], {})  # cursors of earlier versions have less
-        astray, hidden, doubted = (*more, *nothing[len(more) :])
+        nothing: list[Any] = [{}, [], {}]  # cursors of earlier versions have less
+        astray, hidden, doubted = more + nothing[len(more) :]
         tokens = {text(ref): _tokens(given) for ref, given in folders.items()}
         state = _State(tokens, list(unread), list(left), dict(astray), list(hidden), _counts(doubted))
     except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error, RecursionError):
