@@ -431,7 +431,7 @@ def test_the_error_says_how_much_is_free_and_how_much_is_needed(
 ) -> None:
     usage = SimpleNamespace(total=2**40, free=100 * 2**20 + 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(ProviderUnavailable, match="100 MB are free, and 104 MB are needed.* last 64 MB"):
+    with pytest.raises(ProviderUnavailable, match=r"100 MB are free, and 104 MB are needed.* last 64 MB"):
         space.check(tmp_path / "mine.db", 40 * 2**20 - 1)
 
 
