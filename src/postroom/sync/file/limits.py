@@ -38,6 +38,13 @@ def noted_owner(connection: sqlite3.Connection) -> str:
     return fact(connection, _OWNER)
 
 
+def noted_limits(connection: sqlite3.Connection) -> Limits:
+    """What this file is filled by. Another process may do that by other settings than the reader's: they were changed
+    since one of them began."""
+    mode: Literal["full", "headers"] = "headers" if fact(connection, MODE) == "headers" else "full"
+    return Limits(mode, days=int(fact(connection, _DAYS) or 0), owner=noted_owner(connection))
+
+
 def is_of(connection: sqlite3.Connection, owner: str) -> bool:
     """Whether it is the mirror of this mailbox."""
     return noted_owner(connection) == owner
