@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.contract.mails import PDF, mail
 from tests.gate.rigs import CONFIRMED, gate_rig
 from tests.gate.services import Gmail
 from tests.peers.gmail import FakeGmail
 
+from postroom.model.errors import PermissionDenied, ProviderUnavailable
+from postroom.providers.layers.retry import Retry
 from postroom.service.organising import organise
-from postroom.service.reading import read, search
+from postroom.service.reading import read, search, several
+from postroom.service.reading.rendering import Reading
 from postroom.service.sending import send
 from postroom.service.writing import composing
 
@@ -43,3 +49,29 @@ async def test_messages_are_read_filed_restored_and_answered(tmp_path: Path) -> 
             assert len(thread.emails) == 2
             answered = (await search.search_emails(gateway, "is:answered", account="alice")).results
             assert [row.email_id for row in answered] == [newest.email_id]
+
+
+@pytest.mark.parametrize("status", [500, 403])
+@pytest.mark.parametrize("damage", ["text", "headers"])
+async def test_a_damaged_message_keeps_none_of_its_thread_back_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Any, status: int
+) -> None:
+    for place in ("gmail.session.client", "http.api"):  # nobody waits between two tries
+        monkeypatch.setattr(f"postroom.providers.{place}.Retry", partial(Retry, first_wait=0.0))
+    with FakeGmail.started() as gmail:
+        accounts = Gmail(gmail).accounts()
+        alice = gmail.user("alice@demo.example")
+        raws = [mail(f"a{n}", subject="Plan", answers=["a0"] if n else []) for n in range(3)]
+        there = [gmail.deliver(alice, raw) for raw in raws]
+        there[1].damage, there[1].damage_status = damage, status
+        async with gate_rig(tmp_path, accounts=accounts) as gate:
+            rows = (await search.list_emails(gate.gateway, account="alice")).results
+            thread = await read.get_thread(gate.gateway, rows[0].thread_id, account="alice")
+            ids = [email.row.email_id for email in thread.emails]
+            assert sorted(ids) == sorted(row.email_id for row in rows)
+            named = [email for email in thread.emails if email.defects]
+            assert [("does not give out" in email.defects[0], email.body) for email in named] == [(True, "")]
+            items = await several.read_emails(gate.gateway, ids, Reading(), account="alice")
+            assert [item.email_id for item in items if item.error] == [named[0].row.email_id]
+            with pytest.raises((ProviderUnavailable, PermissionDenied)):
+                await read.read_email(gate.gateway, named[0].row.email_id, account="alice")

@@ -100,3 +100,20 @@ async def test_a_thread_is_put_together_from_the_ids_that_its_messages_name(api:
     (row,) = (await call.ok("search_emails", query="subject:roof in:inbox"))["results"]
     thread = await call.ok("get_thread", thread_id=row["thread_id"])
     assert thread["total_count"] == 2
+
+
+@pytest.mark.parametrize("others", [0, 2])
+async def test_a_message_that_is_refused_keeps_none_of_its_thread_back_and_is_named(
+    api: RestPeer, call: Caller, others: int
+) -> None:
+    name = f"Shed{others}"
+    raws = [mail(f"{name}0", subject=name), mail(f"{name}r", subject=f"Re: {name}", answers=[f"{name}0"])]
+    raws += [mail(f"{name}{n}", subject=f"Re: {name}", answers=[f"{name}0"]) for n in range(1, others + 1)]
+    refs = [api.users[ME].store.add(raw) for raw in raws]
+    email_id = await call.email_id(f"subject:{name} -subject:re in:inbox")
+    api.fail_next("GET", f"/api/message/{refs[1]}", status=403, times=1000)
+    thread = await call.ok("get_thread", thread_id=email_id)
+    api.forget_faults()
+    assert len(thread["emails"]) == 2 + others
+    named = [one for one in thread["emails"] if any("does not give out" in text for text in one["warnings"])]
+    assert [one["untrusted"]["body"] for one in named] == [""]

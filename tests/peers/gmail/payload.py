@@ -39,7 +39,7 @@ def shown(mailbox: Mailbox, message: StoredMessage, form: str, headers: list[str
         "internalDate": str(message.internal_date),
     }
     if form in _UNREADABLE[message.damage]:
-        raise Refused(500, "Internal error encountered.")
+        raise Refused(message.damage_status, "Internal error encountered.")
     match form:
         case "raw":
             return value | {"raw": encoded(message.raw)}

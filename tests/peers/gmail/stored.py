@@ -26,6 +26,7 @@ class StoredMessage:
     order: int  # of arrival
     history_id: int = 0
     draft_id: str = ""
+    damage_status: int = 500
     damage: Literal["", "text", "headers"] = ""  # what of it Gmail fails over; headers: over its text, too
 
     @property

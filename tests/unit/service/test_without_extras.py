@@ -100,7 +100,8 @@ async def test_a_thread_is_one_fetch_where_the_provider_can(
             contents.add(mail(f"n{number}", subject="Plans", answers=answers, days_ago=9 - number))
         (email_id, *_) = (await ids(gateway)).values()
         contents.calls.clear()
-        monkeypatch.setattr("postroom.service.reading.threads.fetch_many", _from_list(contents))
+        for verb in ("fetch_many", "fetch_each"):
+            monkeypatch.setattr(f"postroom.service.reading.threads.{verb}", _from_list(contents))
         await read.get_thread(gateway, email_id)
         assert (contents.calls["fetch"], contents.calls["fetch_many"]) == expected
 
@@ -108,7 +109,7 @@ async def test_a_thread_is_one_fetch_where_the_provider_can(
 def _from_list(contents: Any) -> Any:
     """Finding the thread aside: only opening its mails is counted."""
 
-    async def found(account: Any, refs: Sequence[str]) -> list[Message | None]:
+    async def found(account: Any, refs: Sequence[str], **_: Any) -> list[Message | None]:
         before = contents.calls.copy()
         messages = [await account.mailbox.fetch(ref) for ref in refs]
         contents.calls.clear()

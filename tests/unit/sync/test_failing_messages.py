@@ -16,7 +16,7 @@ from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
 from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
-from postroom.model.query.tree import In, Query, Text
+from postroom.model.query.tree import And, In, Node, Query, Text
 from postroom.providers.layers.retry import Retry
 
 pytestmark = pytest.mark.anyio
@@ -64,6 +64,48 @@ async def test_of_a_message_over_which_the_server_fails_there_is_what_it_lists(
     await it.sync()
     it.same()
     assert content_of(it) == {*refs} - {*refs[3:5]}
+
+
+@pytest.mark.parametrize(("refused", "total"), [(1, 2), (60, 70), (45, 50)])
+async def test_the_newest_messages_may_all_be_refused(
+    it: Listed, monkeypatch: pytest.MonkeyPatch, refused: int, total: int
+) -> None:
+    refs = it.add(total)
+    failing(it, monkeypatch, lambda ref, _: FAILURES[1] if ref in refs[-refused:] else None)
+    await it.sync()
+    it.same()
+    assert content_of(it) == {*refs[:-refused]}
+    assert it.mirror.status().bare == refused
+
+
+async def test_a_server_that_refuses_every_message_is_not_mirrored(it: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+    it.add(60)
+    failing(it, monkeypatch, lambda ref, _: FAILURES[1])
+    with pytest.raises(PermissionDenied):
+        await it.sync()
+    assert it.rows() == {}
+
+
+async def test_a_search_for_words_is_not_complete_without_those_of_a_message(
+    it: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it.step, it.now = 0.0, it.now - 3600
+    refs = it.add(3)
+    it.put(refs[2], "Work")
+    with monkeypatch.context() as for_now:
+        failing(it, for_now, lambda ref, _: FAILURES[0] if ref == refs[1] else None)
+        await it.sync()
+
+    async def is_complete(node: Node) -> bool:
+        return bool((await it.mailbox(max_age=7200.0).search(Query(node), limit=10, offset=0)).complete)
+
+    assert await is_complete(In("INBOX"))
+    assert await is_complete(And((In("Work"), Text("hello"))))
+    assert not await is_complete(Text("hello"))
+    assert not await is_complete(And((In("INBOX"), Text("hello"))))
+    it.now += 3600
+    await it.sync()
+    assert await is_complete(Text("hello"))
 
 
 async def test_one_that_is_the_only_new_message_keeps_no_change_back(

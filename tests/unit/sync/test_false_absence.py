@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.contract.mails import mail
@@ -64,6 +65,38 @@ async def test_of_microsoft_when_it_is_reported_as_new_or_changed(graph: Cloud, 
     graph.side.peer.fail_next("GET", "messages.get", status=404, times=times)
     await graph.sync()
     assert await whole(graph)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "changed"])
+@pytest.mark.parametrize("times", [2, 4])
+async def test_of_microsoft_however_often_it_is_asked_in_one_round(graph: Cloud, is_new: bool, times: int) -> None:
+    kept = graph.side.user.add(Content(mail("kept")), "inbox")
+    changed = None if is_new else graph.side.user.add(Content(mail("changed")), "inbox")
+    await graph.sync()
+    message = changed or graph.side.user.add(Content(mail("new")), "inbox")
+    message.is_read = not message.is_read
+    graph.side.user.touched(message)
+    path = f"/v1.0/me/messages/{quote(message.immutable_id, safe='')}"
+    graph.side.peer.fail_next("GET", path, status=404, times=times)
+    await graph.sync()
+    graph.side.peer.forget_faults()
+    for _ in range(2):
+        await graph.sync()
+        assert await whole(graph)
+    assert {kept.immutable_id, message.immutable_id} == graph.rows().keys()
+
+
+async def test_what_microsoft_has_deleted_is_asked_for_in_one_more_round_alone(graph: Cloud) -> None:
+    messages = [graph.side.user.add(Content(mail(f"m{n}")), "inbox") for n in range(3)]
+    await graph.sync()
+    graph.side.delete(messages[1])
+    asked: list[int] = []
+    for _ in range(4):
+        graph.side.peer.requests.clear()
+        await graph.sync()
+        assert await whole(graph)
+        asked.append(sum(messages[1].immutable_id in str(one) for one in graph.side.peer.requests))
+    assert asked[2:] == [0, 0], asked
 
 
 @pytest.mark.parametrize("kind", [Reporting, Listing], ids=["told of changes", "by listings alone"])

@@ -426,6 +426,15 @@ async def test_a_spool_that_is_packed_is_removed_however_full_the_disk_is(
     keeps_the_bytes(mirrored, second.everything())
 
 
+def test_the_error_says_how_much_is_free_and_how_much_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = SimpleNamespace(total=2**40, free=100 * 2**20 + 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(ProviderUnavailable, match=r"100 MB are free, and 104 MB are needed.* last 64 MB"):
+        space.check(tmp_path / "mine.db", 40 * 2**20 - 1)
+
+
 @pytest.mark.parametrize("told", [SimpleNamespace(total=0, free=0), OSError()], ids=["nothing", "an error"])
 def test_a_disk_that_does_not_tell_its_space_is_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: SimpleNamespace | OSError

@@ -76,3 +76,36 @@ async def test_a_conversation_is_named_as_its_first_message_once_that_is_there(m
         assert set(names.values()) == {"<a@seed.example>"}
         for ref in (*first.values(), "<a@seed.example>"):
             assert {row.ref for row in await it.mailbox.thread(ref)} == now.keys()
+
+
+async def test_a_conversation_has_what_is_in_folders_that_are_left_out(mirrored: Mirrored) -> None:
+    mirrored.changes["mirror_leave_out"] = ("Archive",)
+    async with desk(mirrored) as it:
+        it.append(opening(), reply("c", to="b", references="ab"))
+        it.append(reply("b", to="a", references="a"), folder="Archive")
+        await mirrored.sync()
+        row = (await it.list()).items[0]
+        assert len(await it.mailbox.thread(row.thread_ref)) == 3
+        assert await it.mailbox.fetch_thread(row.thread_ref, lambda rows: rows) is None
+        it.take_the_server_away()
+        assert len(await it.mailbox.thread(row.thread_ref)) == 2
+
+
+async def test_a_message_in_a_folder_that_is_left_out_is_found_by_its_message_id(mirrored: Mirrored) -> None:
+    mirrored.changes["mirror_leave_out"] = ("Sent",)
+    async with desk(mirrored) as it:
+        it.append(opening(), reply("c", to="b", references="ab"))
+        it.append(reply("b", to="a", references="a"), folder="Sent")
+        await mirrored.sync()
+        newest, oldest = (await it.list()).items
+
+        async def found(*keys: str) -> set[str]:
+            ids = [f"<{key}@seed.example>" for key in keys]
+            return {row.message_id[1] for row in await it.mailbox.mails_with_ids(ids, near=newest.ref)}
+
+        assert await found("b", "a") == {"a", "b"}
+        assert await it.mailbox.fetch_with_ids(["<b@seed.example>"], lambda rows: None) is None
+        it.asked.clear()
+        assert await found("a") == {"a"}
+        assert await it.mailbox.fetch_with_ids([oldest.message_id, "<b@seed.example>"], lambda rows: None) == (None,)
+        assert not it.asked

@@ -89,7 +89,8 @@ def _said(result: Synced) -> str:
     if result.error or result.remark:
         return f"{result.account}: {result.error or result.remark}"
     status = result.status
-    return f"{result.account}: {status.messages} messages, {status.bytes / 2**20:.0f} MB, {_state(status)}"
+    bare = f" ({status.bare} of them only as they are listed)" if status.bare else ""
+    return f"{result.account}: {status.messages} messages{bare}, {status.bytes / 2**20:.0f} MB, {_state(status)}"
 
 
 def _state(status: MirrorStatus) -> str:

@@ -1,8 +1,9 @@
 """What changed since a cursor: a delta query per folder, whose tokens together are the cursor.
 
 A moved message is removed from one folder and new in another, under the same ref; whether it still exists is asked
-before it is reported as removed. Where it is now in a folder without a token, nothing would tell that it goes from
-there: it is asked for again when every folder has one.
+before it is reported as removed, and again in the rounds after that: nothing would name it if that answer was wrong.
+Where it is now in a folder without a token, nothing would tell that it goes from there: it is asked for again when
+every folder has one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from postroom.model.changes import ChangePage
-from postroom.model.errors import CursorExpired, NotFound, PostroomError, ProviderUnavailable
+from postroom.model.errors import CursorExpired, NotFound, PermissionDenied, PostroomError, ProviderUnavailable
 from postroom.providers.graph.mail.folders import Directory
 from postroom.providers.graph.session import wire
 from postroom.providers.graph.session.batch import Step
@@ -26,6 +27,8 @@ from postroom.providers.graph.session.wire import JSON, objects, text
 _FIELDS = "isRead,flag,categories,parentFolderId"
 _LARGEST_PAGE = 500
 _BEGINNINGS = 3  # of one folder
+_MOST_DOUBTED = 20  # of those told together: where more are gone, they were deleted
+_DOUBTED = 2  # rounds in which one that is gone is asked for once more
 _LARGEST_CURSOR = 20_000_000  # characters: for 10,000 folders, with ids and tokens of 1,000 each
 _TOKENS = frozenset({"$skiptoken", "$deltatoken"})
 
@@ -34,17 +37,18 @@ _TOKENS = frozenset({"$skiptoken", "$deltatoken"})
 class _State:
     """`folders` has a token for each; of those in `unread` there is more to read. `left` was read and not yet told.
     `astray` were told, with the folders they were in, which had no token then; `hidden` are those of these folders that
-    were not listed afterwards either."""
+    were not listed afterwards either. `doubted` are gone as the service says, with how many rounds ask again."""
 
     folders: dict[str, dict[str, str]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     astray: dict[str, str] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
+    doubted: dict[str, int] = field(default_factory=dict)
     seen: set[tuple[object, ...]] = field(default_factory=set)  # tokens of this call, each with its folder
 
     def written(self) -> str:
-        values = [self.folders, self.unread, self.left, self.astray, self.hidden]
+        values = [self.folders, self.unread, self.left, self.astray, self.hidden, self.doubted]
         plain = json.dumps(values, separators=(",", ":")).encode()
         return base64.urlsafe_b64encode(zlib.compress(plain)).decode()
 
@@ -52,12 +56,21 @@ class _State:
         self.folders = {ref: self.folders.get(ref, {}) for ref in folders}
         self.unread = folders
         self.hidden = sorted({*self.hidden, *self.astray.values()} - set(folders))
+        self.left = list(self.doubted)
 
     def note_place(self, ref: str, folder: str) -> None:
         """Where a message is that is told now; empty where it is gone."""
         self.astray.pop(ref, None)
+        if folder:
+            self.doubted.pop(ref, None)
         if folder and not self.folders.get(folder) and folder not in self.hidden:
             self.astray[ref] = folder
+
+    def note_gone(self, refs: list[str]) -> None:
+        for ref in refs:
+            left = self.doubted.pop(ref, _DOUBTED + 1) - 1
+            if left > 0 and (left < _DOUBTED or len(refs) <= _MOST_DOUBTED):
+                self.doubted[ref] = left
 
     def told_again(self) -> list[str]:
         """Those of which a token tells from now on that they go, or that are in hidden folders."""
@@ -153,12 +166,14 @@ class ChangeLog:
             places |= {ref: _place(one) for ref, one in found.items() if not isinstance(one, NotFound)}
         for ref in refs:
             state.note_place(ref, places.get(ref, ""))
-        return tuple(ref for ref in refs if ref in places), tuple(ref for ref in refs if ref not in places)
+        gone = [ref for ref in refs if ref not in places]
+        state.note_gone(gone)
+        return tuple(ref for ref in refs if ref in places), tuple(gone)
 
 
 def _place(found: JSON | PostroomError) -> str:
-    """Empty for one over which the service fails: whoever asks for it finds out."""
-    if isinstance(found, ProviderUnavailable):
+    """Empty for one over which the service fails, or which it refuses: whoever asks for it finds out."""
+    if isinstance(found, ProviderUnavailable | PermissionDenied):
         return ""
     if isinstance(found, PostroomError):
         raise found
@@ -181,16 +196,21 @@ def _read(cursor: str) -> _State:
         unpacker = zlib.decompressobj()
         values: Any = json.loads(unpacker.decompress(packed, _LARGEST_CURSOR))
         folders, unread, left, *more = values
-        astray, hidden = more or ({}, [])  # cursors of earlier versions have neither
+        nothing: list[Any] = [{}, [], {}]  # cursors of earlier versions have less
+        astray, hidden, doubted = more + nothing[len(more) :]
         tokens = {text(ref): _tokens(given) for ref, given in folders.items()}
-        state = _State(tokens, list(unread), list(left), dict(astray), list(hidden))
+        state = _State(tokens, list(unread), list(left), dict(astray), list(hidden), _counts(doubted))
     except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error, RecursionError):
         raise _expired() from None
-    if not all(wire.is_ref(one) for one in (*state.folders, *state.left, *state.astray)) or not set(
+    if not all(wire.is_ref(one) for one in (*state.folders, *state.left, *state.astray, *state.doubted)) or not set(
         state.unread
     ) <= set(state.folders):
         raise _expired()
     return state
+
+
+def _counts(given: dict[str, int]) -> dict[str, int]:
+    return {text(ref): int(left) for ref, left in given.items()}
 
 
 def _tokens(given: dict[str, str]) -> dict[str, str]:

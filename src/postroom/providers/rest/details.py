@@ -63,8 +63,8 @@ class DetailCache:
         return learned, text
 
     async def require_the_service(self, opened: Sequence[object]) -> None:
-        """Raises what keeps all of them from being opened. A service that fails over a few, or refuses them, and gives
-        out others does so over these alone."""
+        """Raises what keeps all of them from being opened. A service that fails over a few and gives out others fails
+        over these alone. One that lists messages and refuses to open them works, however many they are."""
         errors = [one for one in opened if isinstance(one, PostroomError) and not is_its_own_fault(one)]
         if not errors:
             return
@@ -100,9 +100,10 @@ def _content(row: wire.Row) -> _Content:
 
 
 def is_its_own_fault(error: PostroomError) -> bool:
-    return isinstance(error, NotFound) or (isinstance(error, ProviderError) and not error.retryable)
+    is_of_content = isinstance(error, ProviderError) and not error.retryable
+    return isinstance(error, NotFound | PermissionDenied) or is_of_content
 
 
 def may_be_its_own_fault(error: PostroomError) -> bool:
     """Whether asking for others tells."""
-    return isinstance(error, ProviderUnavailable | PermissionDenied)
+    return isinstance(error, ProviderUnavailable)

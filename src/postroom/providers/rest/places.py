@@ -122,10 +122,16 @@ class Places:
             if ref in found:
                 self._note(ref, _Request(found[ref][0], word=word))  # no longer where it was listed once
                 return found[ref]
+        return (await self.listed([ref], mailboxes)).get(ref)
+
+    async def listed(self, refs: Iterable[str], mailboxes: Sequence[str]) -> Placed:
+        """Those that the mailboxes list, each as a whole, until all are found."""
+        wanted = set(refs)
+        placed: Placed = {}
         for mailbox in mailboxes:
-            if (row := _of(await self._listed(mailbox), ref)) is not None:
-                return mailbox, row
-        return None
+            rows = [] if wanted <= placed.keys() else await self._listed(mailbox)
+            placed |= {row.id: (mailbox, row) for row in rows if row.id in wanted and row.id not in placed}
+        return placed
 
     def _note(self, ref: str, request: _Request) -> None:
         self._seen[ref] = request
@@ -178,7 +184,3 @@ def _grouped(seen: Iterable[_Request], margin: int) -> list[list[_Request]]:
 def _around(places: Sequence[_Request]) -> _Request:
     begin = max(0, places[0].offset - _NEAR)
     return _Request(places[0].mailbox, begin, limit=min(wire.PAGE, places[-1].offset + _NEAR + 1 - begin))
-
-
-def _of(rows: Iterable[wire.Row], ref: str) -> wire.Row | None:
-    return next((row for row in rows if row.id == ref), None)

@@ -98,14 +98,16 @@ class RestMailbox:
 
     async def _only_listed(self, errors: Mapping[str, PostroomError]) -> Placed:
         """Where the service lists those that it does not open. One that it refuses and lists nowhere is gone."""
-        placed: Placed = {}
-        for ref, error in errors.items():
-            if len(errors) > MOST_FAILED or not may_be_its_own_fault(error):
+        failed = {ref: error for ref, error in errors.items() if not isinstance(error, PermissionDenied)}
+        for error in failed.values():
+            if len(failed) > MOST_FAILED or not may_be_its_own_fault(error):
                 raise error
-            folders = self._folders or await self.folders()
-            if found := await self._places.anywhere(ref, "", [folder.ref for folder in folders]):
-                placed[ref] = found
-            elif not isinstance(error, PermissionDenied):
+        if not errors:
+            return {}
+        folders = self._folders or await self.folders()
+        placed = await self._places.listed(errors, [folder.ref for folder in folders])
+        for ref, error in failed.items():
+            if ref not in placed:
                 raise error
         return placed
 

@@ -10,7 +10,7 @@ from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.ids import Kind
 from postroom.service.gateway import Gateway
 from postroom.service.presenting import error_view, gone
-from postroom.service.reading.fetching import fetch_many
+from postroom.service.reading.fetching import fetch_each
 from postroom.service.reading.read import open_message, read_email
 from postroom.service.reading.rendering import Reading
 from postroom.service.views import OpenEmail, ReadItem
@@ -58,7 +58,7 @@ async def read_emails(
 async def _read_from(gateway: Gateway, name: str, refs: dict[str, str], reading: Reading) -> dict[str, ReadItem]:
     try:
         account = await gateway.accounts.open(name)
-        messages = await fetch_many(account, list(refs.values()))
+        messages = await fetch_each(account, list(refs.values()))
     except PostroomError as error:
         return {shown: ReadItem(shown, error=error_view(error)) for shown in refs}
     items: dict[str, ReadItem] = {}
@@ -67,6 +67,8 @@ async def _read_from(gateway: Gateway, name: str, refs: dict[str, str], reading:
         try:
             if message is None:
                 raise gone(shown)
+            if isinstance(message, PostroomError):
+                raise message
             items[shown] = ReadItem(shown, await open_message(gateway, account, message, whole))
         except PostroomError as error:
             items[shown] = ReadItem(shown, error=error_view(error))

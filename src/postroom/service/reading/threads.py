@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from postroom.mime.quotes.subjects import bare_subject
-from postroom.model.errors import NotFound
-from postroom.model.message import Envelope
+from postroom.model.errors import NotFound, PostroomError
+from postroom.model.message import Envelope, Message
 from postroom.model.query.tree import Query, Subject
 from postroom.model.words import words
 from postroom.service.gateway import Account
-from postroom.service.reading.fetching import fetch_many
+from postroom.service.reading.fetching import fetch_each, fetch_many
 
 _LOOKED_AT = 50  # messages of one subject, newest first
 _UNDATED = datetime.max.replace(tzinfo=UTC)
@@ -26,20 +26,25 @@ async def thread_of(account: Account, thread_ref: str) -> list[Envelope]:
     if asked is None:
         raise NotFound("No message of this thread is left. List or search again.")
     mails = {asked.envelope.ref: asked.envelope}
-    mails.update((mail.ref, mail) for mail in await _of_same_subject(account, asked.envelope))
+    same_subject, unreadable = await _of_same_subject(account, asked.envelope)
+    mails.update((mail.ref, mail) for mail in same_subject)
     related = _linked_to(asked.envelope, mails.values())
-    ordered = sorted(related, key=lambda mail: mail.date or _UNDATED)
+    ordered = sorted([*related, *unreadable], key=lambda mail: mail.date or _UNDATED)
     return [replace(mail, thread_ref=thread_ref) for mail in ordered]
 
 
-async def _of_same_subject(account: Account, envelope: Envelope) -> list[Envelope]:
-    """Opened, since a list need not tell which messages each of them names."""
+async def _of_same_subject(account: Account, envelope: Envelope) -> tuple[list[Envelope], list[Envelope]]:
+    """Opened, since a list need not tell which messages each of them names; and those few that the server does not give
+    out: they may belong to it."""
     subject = bare_subject(envelope.subject)
     if not words(subject):
-        return []
+        return [], []
     page = await account.mailbox.search(Query(Subject(subject, phrase=True)), limit=_LOOKED_AT, offset=0)
-    found = await fetch_many(account, [mail.ref for mail in page.items if mail.ref != envelope.ref])
-    return [message.envelope for message in found if message is not None]
+    others = [mail for mail in page.items if mail.ref != envelope.ref]
+    found = await fetch_each(account, [mail.ref for mail in others], gives_out_others=True)
+    opened = [one.envelope for one in found if isinstance(one, Message)]
+    failed = [mail for mail, one in zip(others, found, strict=True) if isinstance(one, PostroomError)]
+    return opened, [mail for mail in failed if bare_subject(mail.subject) == subject]
 
 
 def _linked_to(first: Envelope, mails: Iterable[Envelope]) -> list[Envelope]:

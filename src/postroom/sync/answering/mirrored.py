@@ -32,9 +32,10 @@ from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Transport
+from postroom.sqlite.database import remembered
 from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting
 from postroom.sync.answering.conversations import Conversations
-from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all
+from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all, folders_concerned
 from postroom.sync.answering.heads import page_of_head
 from postroom.sync.answering.lookup import AT_ONCE, Lookup, trusted
 from postroom.sync.answering.merging import Half, half_of, is_enough, merged
@@ -42,8 +43,9 @@ from postroom.sync.answering.trust import MAX_AGE, Outage, Trust
 from postroom.sync.answering.word_searches import WordSearches
 from postroom.sync.answering.writes import Writes, noted, then_stale
 from postroom.sync.file import abilities, contents
-from postroom.sync.file.limits import limits_of
+from postroom.sync.file.limits import Limits, noted_limits
 from postroom.sync.tables.labelling import as_gmail_reads
+from postroom.sync.tables.unread import folders_without_words
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
@@ -155,10 +157,10 @@ class MirrorLayer:
 
     async def _search(self, ask: Call, query: Query, *, limit: int, offset: int) -> Page[Envelope]:
         has_words = any(isinstance(leaf, Text) for leaf in query.leaves())
-        needs_bodies = has_words and self._settings.mirror == "headers"
 
         def look(connection: sqlite3.Connection, trust: Trust) -> Page[Envelope] | Half | None:
-            wanted = as_gmail_reads(connection, query)
+            wanted, kept = as_gmail_reads(connection, query), remembered(connection, noted_limits)
+            needs_bodies = has_words and kept.mode == "headers"
             trust.spare(is_quick(wanted, offset))
             if needs_bodies and not trust.is_last_resort:
                 return None
@@ -167,37 +169,35 @@ class MirrorLayer:
                 trust.spare(False)
                 return self._part(connection, trust, wanted, limit, offset)
             page = self._lookup.search(connection, wanted, limit, offset)
-            if not trust.is_last_resort and self._may_lack_older(page):
+            if not trust.is_last_resort and _may_lack_older(page, kept):
                 return None
-            return self._dated(page, coverage, is_partial=needs_bodies)
+            is_partial = needs_bodies or (has_words and _lacks_words(connection, wanted))
+            return _dated(page, coverage, kept, is_partial=is_partial)
 
         found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
         if isinstance(found, Page):
             return found
         answer = partial(self._complete, ask, query, limit, offset)
         call: Callable[[], Awaitable[Any]] = partial(answer, found)
-        if has_words and not (needs_bodies or self._settings.mirror_days or is_enough(found)):
+        has_all = self._settings.mirror == "full" and not self._settings.mirror_days  # or will have
+        if has_words and has_all and not is_enough(found):
             call = partial(self._word_searches.run, lambda: self._consult.now(look), answer, is_enough)
         return cast("Page[Envelope]", await self._consult.ask_first(look, call))
 
-    def _may_lack_older(self, page: Page[Envelope]) -> bool:
-        """Of what is older than it keeps, a mirror has only what came to a folder since: not what belongs between."""
-        oldest = limits_of(self._settings).oldest(time.time())
-        is_beyond = oldest is not None and any(row.date is None or row.date < oldest for row in page.items)
-        return oldest is not None and (is_beyond or not page.has_more)
-
-    def _may_lack_earlier(self, thread: Sequence[Envelope], trust: Trust) -> bool:
-        """Whether messages of this thread name some that only the server may have."""
-        if trust.is_last_resort or not self._settings.mirror_days:
-            return False
-        named = {link for row in thread for link in (row.in_reply_to, *row.references) if link}
-        return not named <= {row.message_id for row in thread}
+    def _whole_thread(self, connection: sqlite3.Connection, trust: Trust, thread_ref: str) -> list[Envelope] | None:
+        """None where only the server knows whether there is more of it."""
+        coverage = coverage_of_all(connection)
+        if not trust.accepts(coverage) or (coverage.leaves_out and not trust.is_last_resort):
+            return None
+        found = self._lookup.thread(connection, thread_ref, trust)
+        may_lack_some = remembered(connection, noted_limits).days and not trust.is_last_resort
+        return None if may_lack_some and _names_others(found) else found
 
     def _part(
         self, connection: sqlite3.Connection, trust: Trust, query: Query, limit: int, offset: int
     ) -> Page[Envelope] | Half | None:
         """Of a mirror that does not have everything."""
-        if self._settings.mirror_days:
+        if remembered(connection, noted_limits).days:
             return None
         if isinstance(self._mailbox, FolderSync):
             return half_of(connection, trust, query, offset + limit + 1)
@@ -214,7 +214,7 @@ class MirrorLayer:
             return cast("Page[Envelope]", await ask(query, limit=limit, offset=offset))
         refs, total, has_more = merged(found, rest, limit=limit, offset=offset)
         rows = await self._each(self._mailbox.envelopes, refs, self._envelopes_found)
-        complete = not (found.lacks or (found.leaves_out and self._settings.mirror_leave_out))
+        complete = not (found.lacks or found.leaves_out)
         there = tuple(row for row in rows if row is not None)
         return Page(there, total, limit, offset, has_more, as_of=found.coverage.as_of, complete=complete)
 
@@ -223,12 +223,6 @@ class MirrorLayer:
         with suppress(CursorExpired):
             return await cast("FolderSync", self._mailbox).search_rest(query, half.rest, wanted=half.wanted)
         return None
-
-    def _dated(self, page: Page[Envelope], coverage: Coverage, *, is_partial: bool) -> Page[Envelope]:
-        leaves_out = coverage.leaves_out and bool(self._settings.mirror_leave_out)
-        is_all = coverage.is_whole and not leaves_out and not is_partial and not self._settings.mirror_days
-        total = None if self._settings.mirror_days else page.total
-        return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
 
     async def _envelopes(self, ask: Call, refs: Sequence[str]) -> list[Envelope | None]:
         return await self._each(ask, refs, self._envelopes_found)
@@ -301,10 +295,7 @@ class MirrorLayer:
 
     async def _thread(self, ask: Call, thread_ref: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
-            if not trust.accepts(coverage_of_all(connection)):
-                return None
-            found = self._lookup.thread(connection, thread_ref, trust)
-            return None if self._may_lack_earlier(found, trust) else found
+            return self._whole_thread(connection, trust, thread_ref)
 
         if self.conversations is not None:
             ask = partial(self.conversations.at_server, ask)
@@ -312,9 +303,10 @@ class MirrorLayer:
 
     async def _mails_with_ids(self, ask: Call, message_ids: Sequence[str], *, near: str) -> list[Envelope]:
         def look(connection: sqlite3.Connection, trust: Trust) -> list[Envelope] | None:
-            if not trust.accepts(coverage_of_all(connection)):
+            if not trust.accepts(coverage := coverage_of_all(connection)):
                 return None
-            return self._lookup.mails_with_ids(connection, message_ids, trust)
+            found = self._lookup.mails_with_ids(connection, message_ids, trust)
+            return None if _may_be_left_out(message_ids, found, coverage, trust) else found
 
         return await self._consult.answer(look, ask, message_ids, near=near)
 
@@ -322,12 +314,8 @@ class MirrorLayer:
         self, thread_ref: str, choose: Callable[[Sequence[Envelope]], Sequence[Envelope]]
     ) -> tuple[list[Envelope], dict[str, Message]] | None:
         def look(connection: sqlite3.Connection, trust: Trust) -> tuple[list[Envelope], dict[str, Message]] | None:
-            if not trust.accepts(coverage_of_all(connection)):
-                return None
-            found = self._lookup.thread(connection, thread_ref, trust)
-            if self._may_lack_earlier(found, trust):
-                return None
-            return found, self._opened(connection, trust, choose(found))
+            found = self._whole_thread(connection, trust, thread_ref)
+            return None if found is None else (found, self._opened(connection, trust, choose(found)))
 
         return await self._consult.at_hand(look)
 
@@ -335,9 +323,12 @@ class MirrorLayer:
         self, message_ids: Sequence[str], choose: Callable[[Sequence[Envelope]], Envelope | None]
     ) -> tuple[Message | None] | None:
         def look(connection: sqlite3.Connection, trust: Trust) -> tuple[Message | None] | None:
-            if not trust.accepts(coverage_of_all(connection)):
+            if not trust.accepts(coverage := coverage_of_all(connection)):
                 return None
-            chosen = choose(self._lookup.mails_with_ids(connection, message_ids, trust))
+            found = self._lookup.mails_with_ids(connection, message_ids, trust)
+            if _may_be_left_out(message_ids[:1], found, coverage, trust):  # the nearest, which would be chosen
+                return None
+            chosen = choose(found)
             message = self._opened(connection, trust, [chosen]).get(chosen.ref) if chosen is not None else None
             return None if chosen is not None and message is None else (message,)
 
@@ -350,3 +341,33 @@ class MirrorLayer:
         answer = await change(*args, **kwargs)
         self.outage.end()
         return answer
+
+
+def _lacks_words(connection: sqlite3.Connection, query: Query) -> bool:
+    """Of some messages in the folders concerned."""
+    lacking = remembered(connection, folders_without_words)
+    return bool(lacking) and not lacking.isdisjoint(folders_concerned(connection, query) or lacking)
+
+
+def _dated(page: Page[Envelope], coverage: Coverage, kept: Limits, *, is_partial: bool) -> Page[Envelope]:
+    is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or kept.days)
+    total = None if kept.days else page.total
+    return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
+
+
+def _may_lack_older(page: Page[Envelope], kept: Limits) -> bool:
+    """Of what is older than it keeps, a mirror has only what came to a folder since: not what belongs between."""
+    oldest = kept.oldest(time.time())
+    is_beyond = oldest is not None and any(row.date is None or row.date < oldest for row in page.items)
+    return oldest is not None and (is_beyond or not page.has_more)
+
+
+def _names_others(thread: Sequence[Envelope]) -> bool:
+    """Whether messages of this thread name some that only the server may have."""
+    named = {link for row in thread for link in (row.in_reply_to, *row.references) if link}
+    return not named <= {row.message_id for row in thread}
+
+
+def _may_be_left_out(message_ids: Sequence[str], found: Sequence[Envelope], coverage: Coverage, trust: Trust) -> bool:
+    is_there = {*message_ids} <= {row.message_id for row in found}
+    return coverage.leaves_out and not (is_there or trust.is_last_resort)

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from postroom.settings.mailboxes import owner_of
-from postroom.sync.file.status import fact, note_fact
+from postroom.sync.file.status import MODE, fact, note_fact
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ServerAccount
 
 IS_DUE = "is_due"  # a comparison of everything, where messages have no numbers (see `by_listing`)
-_MODE, _DAYS, _OWNER = "mode", "days", "owner"
+_DAYS, _OWNER = "days", "owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,13 @@ def noted_owner(connection: sqlite3.Connection) -> str:
     return fact(connection, _OWNER)
 
 
+def noted_limits(connection: sqlite3.Connection) -> Limits:
+    """What this file is filled by. Another process may do that by other settings than the reader's: they were changed
+    since one of them began."""
+    mode: Literal["full", "headers"] = "headers" if fact(connection, MODE) == "headers" else "full"
+    return Limits(mode, days=int(fact(connection, _DAYS) or 0), owner=noted_owner(connection))
+
+
 def is_of(connection: sqlite3.Connection, owner: str) -> bool:
     """Whether it is the mirror of this mailbox."""
     return noted_owner(connection) == owner
@@ -45,14 +52,14 @@ def is_of(connection: sqlite3.Connection, owner: str) -> bool:
 
 def apply_limits(connection: sqlite3.Connection, limits: Limits) -> bool:
     """False if the mirror must be started over. Where older messages are wanted now, the fill goes on."""
-    mode, days = fact(connection, _MODE), fact(connection, _DAYS)
+    mode, days = fact(connection, MODE), fact(connection, _DAYS)
     if mode and (mode != limits.mode or not is_of(connection, limits.owner)):
         return False
     if days != str(limits.days):
         if days:
             connection.execute("UPDATE mirrored_folder SET is_filled = 0 WHERE low > 0 AND as_of IS NOT NULL")
             note_fact(connection, IS_DUE, "1")
-        note_fact(connection, _MODE, limits.mode)
+        note_fact(connection, MODE, limits.mode)
         note_fact(connection, _DAYS, str(limits.days))
         note_fact(connection, _OWNER, limits.owner)
     return True

@@ -84,4 +84,7 @@ ALTER TABLE mirrored_folder ADD COLUMN refusal TEXT NOT NULL DEFAULT '';
 ALTER TABLE mirrored_folder ADD COLUMN refused_at REAL;
 """
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED))
+# Few: those of which there is only what a list shows, among others (see `unread`).
+_BARE = "CREATE INDEX IF NOT EXISTS mirrored_bare ON mirrored (id) WHERE identity = '';"
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE))

@@ -10,8 +10,11 @@ from datetime import UTC, datetime
 from postroom.mime.clean import clean_line
 
 LAST_ERROR, STARTED = "last_error", "started"
+MODE = "mode"  # see `Limits`
 CHANGED_AT = "changed_at"  # when something was last changed on the server through us
 STALE_AT = "stale_at"  # what the server confirmed up to then no longer counts
+# Of a message in a full mirror there is only what a list shows.
+IS_BARE = "identity = '' AND NOT EXISTS (SELECT 1 FROM content WHERE content.id = mirrored.id)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,9 @@ class FolderStatus:
 @dataclass(frozen=True, slots=True)
 class MirrorStatus:
     """`complete` and `as_of` hold for all folders that are mirrored: the least complete and the least fresh of them.
-    `last_error` is why the latest attempt to synchronize failed; empty when it succeeded."""
+    `last_error` is why the latest attempt to synchronize failed; empty when it succeeded. `bare`: how many messages
+    there are of which a full mirror has only what a list shows: the server does not give them out, or they are too
+    large."""
 
     complete: bool
     as_of: datetime | None
@@ -41,6 +46,7 @@ class MirrorStatus:
     messages: int = 0
     bytes: int = 0
     last_error: str = ""
+    bare: int = 0
 
     @property
     def refusals(self) -> str:
@@ -73,7 +79,13 @@ def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
         messages=sum(folder.messages for folder in folders) - further,
         bytes=size,
         last_error=fact(connection, LAST_ERROR),
+        bare=_bare(connection) if fact(connection, MODE) == "full" else 0,
     )
+
+
+def _bare(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute(f"SELECT count(*) FROM mirrored WHERE {IS_BARE}").fetchone()  # noqa: S608
+    return int(count)
 
 
 def _folders(connection: sqlite3.Connection) -> list[FolderStatus]:

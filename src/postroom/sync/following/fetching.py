@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.message import Envelope, Message
+from postroom.model.query.tree import In, Query
 from postroom.providers.protocol import BatchFetch
 from postroom.sync.file.limits import Limits
 from postroom.sync.following.reading import headers_only, opened
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_FAILED = 5  # of the messages that are fetched together; where there are more, it is the server that fails
 _OTHERS = 3  # messages that are tried to find out whether it gives out any
+_TRIED = 10  # of all folders, where none of those is known to be given out
 _SMALL = 100_000  # bytes
 
 
@@ -47,30 +50,32 @@ async def _messages(access: Access, mailbox: Mailbox, refs: Sequence[str]) -> tu
             if not (_is_of_one(error) or _may_be_of_one(error)):
                 raise
     found: list[Message] = []
-    failed: list[str] = []
+    failed: dict[str, PostroomError] = {}
     for ref in refs:
         try:
             found.append(await mailbox.fetch(ref))
         except PostroomError as error:
             if _is_of_one(error):
                 continue
-            failed.append(ref)
-            if not _may_be_of_one(error) or len(failed) > _MOST_FAILED:
+            failed[ref] = error
+            if not _may_be_of_one(error) or len(failed) - len(_refused(failed)) > _MOST_FAILED:
                 raise
-    others = [message.envelope.ref for message in found] or await access.read(_known, refs)
+    others = [message.envelope.ref for message in found]
+    if failed and not others:
+        others = await access.read(_known, refs) or await _elsewhere(mailbox, refs)
     again, hopeless = await _asked_again(mailbox, failed, others)
     return [*found, *again], hopeless
 
 
 async def _asked_again(
-    mailbox: Mailbox, failed: Sequence[str], others: Sequence[str]
+    mailbox: Mailbox, failed: Mapping[str, PostroomError], others: Sequence[str]
 ) -> tuple[list[Message], set[str]]:
     """A server that fails over these once more, and gives out others before that and afterwards, fails over these
-    alone: otherwise it is the server that fails."""
+    alone: otherwise it is the server that fails. One that refuses them has said so, however many they are."""
     found: list[Message] = []
-    hopeless: set[str] = set()
-    for ref in failed:
-        await _require_any(mailbox, others)
+    hopeless = _refused(failed)
+    for ref in failed.keys() - hopeless:
+        await _require_any(mailbox, others, failed)
         try:
             found.append(await mailbox.fetch(ref))
         except PostroomError as error:
@@ -79,12 +84,13 @@ async def _asked_again(
             elif not _is_of_one(error):
                 raise
     if hopeless:
-        await _require_any(mailbox, others)
+        await _require_any(mailbox, others, failed)
     return found, hopeless
 
 
-async def _require_any(mailbox: Mailbox, refs: Sequence[str]) -> None:
-    failure: PostroomError = ProviderUnavailable("The mail server gives out no messages. Try again later.")
+async def _require_any(mailbox: Mailbox, refs: Sequence[str], failed: Mapping[str, PostroomError]) -> None:
+    """`failed`: why it gives out none where there is nothing else that could be asked for."""
+    failure = next(iter(failed.values()))
     for ref in refs[:_OTHERS]:
         try:
             await mailbox.fetch(ref)
@@ -93,6 +99,30 @@ async def _require_any(mailbox: Mailbox, refs: Sequence[str]) -> None:
         else:
             return
     raise failure
+
+
+async def _elsewhere(mailbox: Mailbox, besides: Sequence[str]) -> list[str]:
+    """The ref of a message that the server gives out: of each folder the oldest is tried first, then one in the middle,
+    then the newest. None where it gives out none of some."""
+    folders = [one for one in await mailbox.folders() if one.selectable and one.total != 0]
+    offsets = [(folder, max(0, (folder.total or 1) * share // 2 - 1)) for share in (2, 1, 0) for folder in folders]
+    tried = 0
+    for folder, offset in offsets:
+        page = await mailbox.search(Query(In(folder.ref)), limit=1, offset=offset)
+        for row in page.items:
+            if row.ref in besides or row.size > _SMALL:
+                continue
+            tried += 1
+            with suppress(PostroomError):
+                await mailbox.fetch(row.ref)
+                return [row.ref]
+        if tried == _TRIED:
+            break
+    return []
+
+
+def _refused(failed: Mapping[str, PostroomError]) -> set[str]:
+    return {ref for ref, error in failed.items() if isinstance(error, PermissionDenied)}
 
 
 def _known(connection: sqlite3.Connection, besides: Sequence[str]) -> list[str]:

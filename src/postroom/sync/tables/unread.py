@@ -1,16 +1,28 @@
 """Messages of which the mirror has only what the server lists, though it should have them whole: the server did not
-give them out. Perhaps it does now."""
+give them out. Perhaps it does now. Until then no search for words finds them, as it does not find those that are larger
+than the settings allow.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 
 from postroom.sync.file.limits import IS_DUE, Limits
-from postroom.sync.file.status import fact, note_fact
+from postroom.sync.file.status import IS_BARE, fact, note_fact
 
 _TRIED_AT = "unread_tried_at"
 _AGAIN = 3600.0  # seconds between two tries
 _AT_ONCE = 2  # those over which the server fails again take it some seconds each
+
+
+def folders_without_words(connection: sqlite3.Connection) -> set[str]:
+    """The refs of those that have some, of any size."""
+    rows = connection.execute(
+        f"""WITH bare AS (SELECT mail.id, mail.folder FROM mirrored JOIN mail USING (ref) WHERE {IS_BARE})
+            SELECT ref FROM folder WHERE id IN
+            (SELECT folder FROM bare UNION SELECT mail_folder.folder FROM mail_folder JOIN bare ON mail = bare.id)"""  # noqa: S608
+    )
+    return {ref for (ref,) in rows}
 
 
 def due(connection: sqlite3.Connection, limits: Limits, now: float) -> list[str]:
@@ -22,8 +34,7 @@ def due(connection: sqlite3.Connection, limits: Limits, now: float) -> list[str]
         return []
     note_fact(connection, _TRIED_AT, str(now))
     rows = connection.execute(
-        "SELECT ref FROM mirrored JOIN mail USING (ref) WHERE identity = '' AND size <= ?"
-        " AND NOT EXISTS (SELECT 1 FROM content WHERE content.id = mirrored.id) ORDER BY random() LIMIT ?",
+        f"SELECT ref FROM mirrored JOIN mail USING (ref) WHERE {IS_BARE} AND size <= ? ORDER BY random() LIMIT ?",  # noqa: S608
         (limits.max_bytes, _AT_ONCE),
     )
     return [ref for (ref,) in rows]

@@ -247,10 +247,28 @@ async def test_one_that_is_refused_and_listed_nowhere_is_gone(api: Any, me: Any,
     assert await box.envelopes(["no-longer-mine"]) == [None]
 
 
-@pytest.mark.parametrize("error", [403, 500])
-async def test_a_service_that_opens_none_of_many_is_not_searched_for_each(
-    api: Any, me: Any, box: RestMailbox, error: int
-) -> None:
-    api.fail_next("GET", "message.get", status=error, times=100)
-    with pytest.raises((PermissionDenied, ProviderUnavailable)):
+async def test_a_service_that_fails_over_many_is_not_searched_for_them(api: Any, me: Any, box: RestMailbox) -> None:
+    api.fail_next("GET", "message.get", status=500, times=100)
+    with pytest.raises(ProviderUnavailable):
         await box.envelopes([f"x{number}" for number in range(10)])
+
+
+async def test_many_that_are_refused_are_looked_for_together(api: Any, me: Any, box: RestMailbox) -> None:
+    refs = [me.store.add(mail(f"m{n}", days_ago=n)) for n in range(20)]
+    api.fail_next("GET", "message.get", status=403, times=1000)
+    asked = [*refs, *(f"x{number}" for number in range(10))]
+    rows = await box.envelopes(asked)
+    assert [row and row.ref for row in rows] == [*refs, *[None] * 10]
+    assert len([one for one in api.requests if one.method == "messages.list"]) <= 2 * len(me.store.mailboxes())
+
+
+@pytest.mark.parametrize("count", [1, 20])
+async def test_messages_of_which_every_one_is_refused_are_listed(
+    api: Any, me: Any, box: RestMailbox, count: int
+) -> None:
+    refs = [me.store.add(mail(f"m{n}", days_ago=n)) for n in range(count)]
+    api.fail_next("GET", "message.get", status=403, times=100)
+    assert [row.ref for row in (await box.search(Query(In("inbox")), limit=50, offset=0)).items] == refs
+    assert len((await box.search(Query(Text("subject")), limit=50, offset=0)).items) == count
+    with pytest.raises(PermissionDenied):
+        await box.fetch(refs[0])

@@ -12,7 +12,7 @@ from typing import TypeGuard
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
 from postroom.model.message import Envelope, Message
 from postroom.providers.gmail.mail.convert import Row, labelled, read_rows
 from postroom.providers.gmail.mail.known import Known
@@ -84,7 +84,7 @@ class Reader:
         there = [one for one in answers if not isinstance(one, PostroomError)]
         errors = {ref: one for ref, one in zip(refs, answers, strict=True) if _is_failure(one)}
         for error in errors.values():
-            if not isinstance(error, ProviderUnavailable) or len(errors) > _MOST_FAILED:
+            if not _may_be_of_one(error) or len(errors) > _MOST_FAILED:
                 raise error
         return there, list(errors)
 
@@ -142,13 +142,23 @@ class Reader:
 
     async def thread(self, thread_ref: str) -> list[Row]:
         before = self.known.cursor
-        found = objects_of((await self.one(thread(thread_ref), "thread")).get("messages"))
-        if not found:
-            raise gone("thread")
+        try:
+            found = await self._in_thread(thread_ref, "full")
+        except PostroomError as error:
+            if not _may_be_of_one(error):
+                raise
+            there = await self._in_thread(thread_ref, "minimal")
+            return [row for row in await self.rows([text_of(one.get("id")) for one in there]) if row is not None]
         self._keep(found)
         rows = await self.read(found)
         self.known.keep(((row.envelope, row.labels) for row in rows), read_at=before)
         return rows
+
+    async def _in_thread(self, thread_ref: str, form: str) -> list[JSON]:
+        found = objects_of((await self.one(thread(thread_ref, form=form), "thread")).get("messages"))
+        if not found:
+            raise gone("thread")
+        return found
 
     async def one(self, call: Get, what: str = "message") -> JSON:
         try:
@@ -174,6 +184,11 @@ class Reader:
 
 def _is_failure(answer: JSON | PostroomError) -> TypeGuard[PostroomError]:
     return isinstance(answer, PostroomError) and not is_gone(answer)
+
+
+def _may_be_of_one(error: PostroomError) -> bool:
+    """Gmail fails, or refuses: over one message perhaps, and gives out the others."""
+    return isinstance(error, ProviderUnavailable | PermissionDenied)
 
 
 def _is_id(ref: str) -> bool:

@@ -73,8 +73,8 @@ def message(ref: str, *, form: str = "full", fields: str = "") -> Get:
     return Get(message_path(ref), UNITS["message"], {"format": form, **({"fields": fields} if fields else {})})
 
 
-def thread(ref: str) -> Get:
-    return Get(f"threads/{checked_id(ref, 'thread')}", UNITS["thread"], {"format": "full"})
+def thread(ref: str, *, form: str = "full") -> Get:
+    return Get(f"threads/{checked_id(ref, 'thread')}", UNITS["thread"], {"format": form})
 
 
 def draft(ref: str, *, form: str) -> Get:

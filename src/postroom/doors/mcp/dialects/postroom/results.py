@@ -312,7 +312,7 @@ def _thread_email(email: OpenEmail, marker: str) -> shapes.ThreadEmail:
         "date": row.date,
         "unread": row.unread,
         "attachments": cast("list[dict[str, Any]]", _attachments(email)),
-        "warnings": list(email.facts.warnings),
+        "warnings": [*email.facts.warnings, *email.defects],
         "truncated": email.truncated,
         "quoted_folded": email.quoted_folded,
         "untrusted": {"marker": marker, "body": email.body},
