@@ -84,6 +84,18 @@ async def test_null_in_an_update_keeps_what_is_there(call: Caller) -> None:
     assert (await call.ok("update_draft", draft_id=draft["draft_id"], subject=None, body="y"))["subject"] == "Stays"
 
 
+@pytest.mark.parametrize("text", ['{"total": 1}', "[1, 2]", "null", "true", '"quoted"'])
+async def test_a_text_that_happens_to_be_json_stays_what_was_written(call: Caller, text: str) -> None:
+    draft = await call.ok("create_draft", to="a@example.com", subject="Old", body="Old")
+
+    await call.ok("update_draft", draft_id=draft["draft_id"], body=text, subject=text)
+    preview = (await call.ok("send_email", to="sam@demo.example", subject=text, body=text))["preview"]
+
+    assert (await opened(call, draft))["untrusted"]["body"].strip() == text
+    assert (await call.ok("list_drafts"))["results"][0]["subject"] == text
+    assert (preview["subject"], preview["body_excerpt"]) == (text, text)
+
+
 async def test_a_deleted_draft_is_gone(call: Caller) -> None:
     draft = await call.ok("create_draft", to="a@example.com", body="x")
 

@@ -16,7 +16,8 @@ _NAMES = {
         itens enviados|verzonden|verzonden items|skickat|skickade objekt|sendt|sendte elementer|lähetetyt|
         wysłane|elementy wysłane|odeslané|odeslaná pošta|elküldött|отправленные|надіслані|απεσταλμένα|
         gönderilmiş öğeler|gönderilenler|
-        送信済み|送信済みアイテム|已发送|已发送邮件|寄件備份|보낸편지함|보낸 편지함|المرسلة|נשלח""",
+        送信済み|送信済みアイテム|送信済みトレイ|送信済みメール|已发送|已发送邮件|寄件備份|보낸편지함|보낸 편지함|
+        المرسلة|العناصر المرسلة|البريد المرسل|נשלח""",
     Role.DRAFTS: """
         drafts|draft|entwürfe|brouillons|borradores|bozze|rascunhos|concepten|utkast|kladder|kladd|luonnokset|
         wersje robocze|szkice|koncepty|piszkozatok|черновики|чернетки|πρόχειρα|taslaklar|下書き|草稿|草稿箱|草稿夹|
@@ -26,7 +27,7 @@ _NAMES = {
         corbeille|éléments supprimés|papelera|elementos eliminados|cestino|posta eliminata|lixeira|itens excluídos|
         prullenbak|verwijderde items|papperskorgen|papirkurv|slettet post|roskakori|kosz|elementy usunięte|koš|
         lomtár|корзина|удаленные|кошик|κάδος|çöp kutusu|silinmiş öğeler|
-        ゴミ箱|削除済みアイテム|已删除|已删除邮件|垃圾桶|
+        ゴミ箱|ごみ箱|削除済みアイテム|已删除|已删除邮件|垃圾桶|
         휴지통|المهملات|אשפה""",
     Role.JUNK: """
         junk|spam|junk e-mail|junk email|junk mail|bulk mail|unerwünscht|werbung|courrier indésirable|indésirables|

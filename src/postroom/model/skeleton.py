@@ -21,7 +21,7 @@ _SWAPS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("i", "l"))
 
 @lru_cache(maxsize=256)
 def skeleton(text: str) -> str:
-    low = unicodedata.normalize("NFKD", text.lower())
+    low = unicodedata.normalize("NFKD", text).lower()  # in this order: mathematical capitals have no small ones
     bare = "".join(char for char in low if not unicodedata.combining(char)).translate(_LOOKS_LIKE)
     for seen, read in _SWAPS:
         bare = bare.replace(seen, read)

@@ -22,6 +22,7 @@ def test_whatever_gives_a_folder_its_role_or_finds_one_by_it_is_read_as_that() -
     [
         *("Sent", "SENT", "s e n t", "Sent-Items", "SentItems", "_sent_", "Projects/Sent", "Sent/2026"),
         *("\uff33\uff45\uff4e\uff54", "S\u0435nt", "\u017fent", "5ent", "Se\u0301nt", "Se\u200bnt", "\\Sent", "[Sent]"),
+        *("\U0001d412ent", "\U0001d5e6\U0001d5d8\U0001d5e1\U0001d5e7", "送信済みトレイ", "العناصر المرسلة"),
         *("&AFMAZQBuAHQ-", "S&AGU-nt", "[Gmail]/Sent Mail", "Gesendete Elemente", "\u5df2\u53d1\u9001"),
     ],
 )

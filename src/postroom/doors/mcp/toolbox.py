@@ -23,6 +23,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.doors.mcp import asking
+from postroom.doors.mcp.faithful_text import keep_text
 from postroom.doors.mcp.schema import output_schema, slim_input
 from postroom.doors.mcp.sdk_internals import declare_output
 
@@ -121,6 +122,7 @@ def bind(spec: ToolSpec) -> Tool:
         ),
         structured_output=False,
     )
+    keep_text(tool)
     tool.parameters = slim_input(tool.parameters)
     if spec.returns is not None:
         declare_output(tool, output_schema(spec.returns))
