@@ -97,6 +97,16 @@ async def test_mail_is_found_listed_and_read_by_its_number(call, mailbox):
     assert "Drafts" in [folder["name"] for folder in (await call.ok("list_folders"))["folders"]]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("list_emails", {}), ("search_emails", {"query": "think"}), ("read_email", {"uid": 1})]
+)
+async def test_no_number_is_shown_or_taken_without_its_folder(call, mailbox, tool, arguments):
+    put(mailbox, letter("Mine"))
+    put(mailbox, letter("Another's", sender="Eve <eve@example.test>"), "Archive")  # has the same number
+    refused = text_of(await call(tool, **arguments, folder=""))
+    assert refused.startswith(f"Invalid arguments for {tool}: folder:")
+
+
 async def test_quoted_history_that_was_left_out_can_be_read(call, mailbox):
     asked, head = (
         "What do you think of our offer for the long ladder?",

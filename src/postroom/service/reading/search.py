@@ -7,6 +7,7 @@ from functools import partial
 
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
+from postroom.model.message import Envelope, Page
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
 from postroom.model.query.widening import widened
@@ -19,6 +20,9 @@ from postroom.service.views import EmailPage, EmailRow
 
 MAX_LIMIT = 100
 MAX_OFFSET = 100_000
+_NOT_ALL = (
+    "Not all mail of account {name} was searched: its mirror leaves folders out, or does not have everything yet."
+)
 
 
 async def list_emails(
@@ -99,7 +103,10 @@ def _without(page: EmailPage, failed: dict[str, PostroomError]) -> EmailPage:
         page,
         total_count=None,
         filters_not_applied=(*page.filters_not_applied, *(f"account:{name}" for name in failed)),
-        notices=tuple(f"Account {name} was not searched. {error.message}" for name, error in failed.items()),
+        notices=(
+            *page.notices,
+            *(f"Account {name} was not searched. {error.message}" for name, error in failed.items()),
+        ),
     )
 
 
@@ -113,14 +120,21 @@ async def _find_in(
     page = await account.mailbox.search(query, limit=limit, offset=offset)
     return EmailPage(
         results=await rows(gateway, account, page.items, where[0].folder if where else ""),
-        total_count=page.total,
+        total_count=page.total if page.complete else None,
         limit=limit,
         offset=offset,
         has_more=page.has_more,
         filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
+        notices=(_NOT_ALL.format(name=name),) if _lacks_some(page, account) else (),
         as_of=gateway.shown_time(page.as_of) if page.as_of else "",
         complete=page.complete,
     )
+
+
+def _lacks_some(page: Page[Envelope], account: Account) -> bool:
+    """Where a mirror has only recent mail, its page within those days is as the server's would be: more follows."""
+    is_recent = page.has_more and bool(getattr(account.settings, "mirror_days", 0))
+    return not (page.complete or is_recent)
 
 
 async def _place(account: Account, mailbox: str) -> In:
@@ -142,6 +156,7 @@ def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
         offset=offset,
         has_more=len(found) > offset + limit or any(page.has_more for page in pages),
         filters_not_applied=tuple(sorted({name for page in pages for name in page.filters_not_applied})),
+        notices=tuple(notice for page in pages for notice in page.notices),
         as_of=min((page.as_of for page in pages if page.as_of), key=_moment, default=""),
         complete=all(page.complete for page in pages),
     )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 toolset = Toolset("read")
 
+_NOT_ALL = "Es wurden nicht alle E-Mails durchsucht: Der Spiegel lässt Ordner aus oder ist noch nicht vollständig."
+
 Folder = Annotated[
     str, Field(description="Ordner: inbox, sentitems, drafts, archive, deleteditems, junkemail oder Name")
 ]
@@ -185,7 +187,7 @@ def _page(page: EmailPage) -> CallToolResult:
         "emails": [_row(row) for row in page.results],
         "totalCount": page.total_count,
         "hasMore": page.has_more,
-        "warnings": [*_unapplied(page), *page.notices],
+        "warnings": [*_unapplied(page), *([_NOT_ALL] if page.notices and not page.complete else page.notices)],
     }
     rows = list(map(_line, page.results)) or ["Keine E-Mails gefunden."]
     return answer(structured, "\n".join([*rows, *_warned(structured["warnings"])]))

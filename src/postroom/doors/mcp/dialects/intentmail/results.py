@@ -45,10 +45,12 @@ def message_list(page: EmailPage) -> CallToolResult:
         "offset": page.offset,
         "has_more": page.has_more,
     }
-    if page.total_count is None and page.has_more:
+    if page.total_count is None and (page.has_more or not page.complete):
         structured["total_count_is_minimum"] = True
     if page.filters_not_applied:
         structured["filters_not_applied"] = list(page.filters_not_applied)
+    if page.notices:
+        structured["notices"] = list(page.notices)
     return told(structured)
 
 

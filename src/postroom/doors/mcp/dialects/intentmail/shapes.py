@@ -57,6 +57,7 @@ class MessageList(Page):
     results: list[Summary]
     total_count_is_minimum: NotRequired[bool]
     filters_not_applied: NotRequired[list[str]]
+    notices: NotRequired[list[str]]
 
 
 class MessagePage(Page):

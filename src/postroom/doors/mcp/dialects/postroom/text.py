@@ -84,7 +84,6 @@ def email_page(page: EmailPage, listed: tuple[str, Sequence[str]], room: int) ->
     head = f"{_counted(page.results, page.total_count, page.offset, 'emails')}{_next(page.has_more, page)} {LEGEND}"
     head += f" {DRAFTS_LEGEND}" if any(row.is_draft for row in page.results) else ""
     head += _offset(offset)
-    head += "" if page.complete else " Not all mail has been mirrored yet: there may be more."
     return "\n".join([_with_filters(head, page), WARNING.format(marker=marker), fenced(marker, shown)])
 
 
