@@ -248,6 +248,19 @@ async def test_a_list_of_clients_that_cannot_be_read_admits_nobody(
     assert (await post(url, "", "tools/list")).status_code == 401
 
 
+async def test_a_client_whose_accounts_are_gone_is_told_so(
+    url: str, token: Callable[..., str], filled: Settings
+) -> None:
+    given = token("laptop", accounts=("alex",))
+    listed = filled.home / "clients.json"
+    listed.write_text(listed.read_text().replace('"alex"', '"alexandra"'))
+
+    answer = await post(url, given, "tools/list")
+
+    assert answer.status_code == 403
+    assert "there is none called alexandra" in answer.json()["error"]["message"]
+
+
 async def test_a_client_left_without_any_tool_is_told_so(
     make_settings: Callable[..., Settings], token: Callable[..., str]
 ) -> None:

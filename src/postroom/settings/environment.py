@@ -45,7 +45,7 @@ def merge(below: Data, above: Mapping[str, Any]) -> Data:
 def _whole_list(text: str) -> list[Data]:
     try:
         accounts = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         accounts = None
     if not isinstance(accounts, list):
         raise SettingsError(f"{ACCOUNTS}: write a JSON array of accounts")
@@ -67,7 +67,10 @@ def _set(merged: Data, name: str, value: EnvText) -> None:
 
 
 def _account(merged: Data, which: str, variable: str) -> Data:
-    accounts: list[Data] = [dict(account) for account in merged.get("accounts", ())]
+    written = merged.get("accounts", [])
+    if not isinstance(written, list) or not all(isinstance(account, Mapping) for account in written):
+        raise SettingsError("accounts: wrong type; write a table [[accounts]] for each account")
+    accounts: list[Data] = [dict(account) for account in written]
     merged["accounts"] = accounts
     for place, account in enumerate(accounts):
         if which in (str(place), _as_variable(str(account.get("name", "")))):
@@ -85,8 +88,9 @@ def _as_variable(name: str) -> str:
 def _dev_mode(merged: Data, environ: Mapping[str, str]) -> None:
     """DEV_MODE may only enable dev mode: the name is too common to let it loosen what the operator configured."""
     try:
-        wanted = read_switch(environ.get("DEV_MODE", ""))
+        wanted = read_switch(environ.get("DEV_MODE") or "false")
     except ValueError:
         raise SettingsError("DEV_MODE: write true or false") from None
-    if wanted and "POSTROOM_SAFETY__DEV_MODE" not in environ:
-        merged["safety"] = {**merged.get("safety", {}), "dev_mode": True}
+    safety = merged.get("safety", {})
+    if wanted and "POSTROOM_SAFETY__DEV_MODE" not in environ and isinstance(safety, dict):  # otherwise found below
+        merged["safety"] = {**safety, "dev_mode": True}

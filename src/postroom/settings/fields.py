@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr, Strict, ValidationInfo
 
-_ON, _OFF = {"true", "1", "yes", "on"}, {"false", "0", "no", "off", ""}
+from postroom.settings.paths import expanded
+
+_ON, _OFF = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
 class EnvText(str):
@@ -46,9 +48,12 @@ def _number(value: Any) -> Any:
 
 
 def _list(value: Any) -> Any:
-    """From the environment, a JSON array or comma-separated values."""
+    """From the environment, a JSON array or comma-separated values. A variable that was left empty, as by a script that
+    passes on one that is not set, does not lift what the file restricts."""
     if not isinstance(value, EnvText):
         return value
+    if not value.strip(" ,\t\r\n"):
+        raise ValueError("the variable is empty; write [] for an empty list, or remove the variable")
     if value.lstrip().startswith("["):
         return [EnvText(item) if isinstance(item, str) else item for item in json.loads(value)]
     return [EnvText(item.strip()) for item in value.split(",") if item.strip()]
@@ -65,7 +70,7 @@ def _below(folder: str) -> AfterValidator:
 
     def resolve(path: Path, info: ValidationInfo) -> Path:
         base = info.context.get(folder) if isinstance(info.context, Mapping) else None
-        path = path.expanduser()
+        path = expanded(path)
         return base / path if base is not None else path
 
     return AfterValidator(resolve)

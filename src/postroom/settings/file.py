@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from postroom.settings.accounts import BY_PROVIDER
 from postroom.settings.environment import Data
 from postroom.settings.exposure import is_exposed
-from postroom.settings.paths import config_file
+from postroom.settings.paths import config_file, named_path
 from postroom.settings.problems import SettingsError
 
 _OTHERS_MAY_WRITE = 0o022
@@ -18,15 +19,33 @@ _SECRET_KEYS = frozenset({"tokens", "client_secret"}.union(*(account.secrets for
 
 def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     """The file to read: the given one, else `$POSTROOM_CONFIG`, else the user's own if there is one."""
-    named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else None)
-    if named is None:
+    found = named(path, environ)
+    if found is None:
         own = config_file(environ)
-        return own if own.is_file() else None
-    named = named.expanduser().absolute()
-    if not named.is_file():
-        origin = "--config" if path else "POSTROOM_CONFIG"
-        raise SettingsError(f"{named}: no such file (named by {origin})")
-    return named
+        return own if _is_file(own) else None
+    if not _is_file(found):
+        raise SettingsError(f"{found}: no such file (named by {_origin(path)})")
+    return found
+
+
+def named(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The file that the command line or the environment names, whether or not it exists."""
+    given = path or environ.get("POSTROOM_CONFIG")
+    return named_path(given, _origin(path)) if given else None
+
+
+def _is_file(path: Path) -> bool:
+    """SettingsError if nobody can tell: what cannot be read is not the same as no settings."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _origin(path: Path | None) -> str:
+    return "--config" if path else "POSTROOM_CONFIG"
 
 
 def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
@@ -82,8 +101,9 @@ def _from_mail_api(data: Data) -> Data:
         return data
     if "accounts" in data:
         raise SettingsError("mail_api: write either [mail_api] or [[accounts]], not both")
-    if not isinstance(data["mail_api"], dict):
-        raise SettingsError("mail_api: wrong type; write a table")
+    for name in ("mail_api", "server"):
+        if not isinstance(data.get(name, {}), dict):
+            raise SettingsError(f"{name}: wrong type; write a table")
     rest = {"name": "mail", "provider": "rest", **data["mail_api"]}
     server = {"dialect": "mailapi", **data.get("server", {})}
     kept = {key: value for key, value in data.items() if key != "mail_api"}

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from postroom.settings.problems import SettingsError
+
 APP = "postroom"
 CONFIG_NAME = "postroom.toml"
 
@@ -18,13 +20,36 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     """`$POSTROOM_HOME`, else the user's data folder."""
     chosen = environ.get("POSTROOM_HOME", "").strip()
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        return named_path(chosen, "POSTROOM_HOME")
     return _folder(environ, "XDG_DATA_HOME", ".local/share")
 
 
+def named_path(text: str | Path, origin: str) -> Path:
+    """What a flag or a variable names, which is its `origin`."""
+    try:
+        return expanded(Path(text)).absolute()
+    except ValueError as error:
+        raise SettingsError(f"{origin}: {error}") from None
+
+
+def expanded(path: Path) -> Path:
+    """With ``~`` resolved; ValueError for what no file can be called."""
+    if "\0" in str(path):
+        raise ValueError("a path has no NUL character")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home folder for {path.parts[0][:80]}; write the whole path") from None
+
+
 def _folder(environ: Mapping[str, str], xdg: str, below_home: str) -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / APP
     base = environ.get(xdg, "")
-    # The XDG specification tells programs to ignore relative values.
-    return (Path(base) if base.startswith("/") else Path.home() / below_home) / APP
+    try:
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support" / APP
+        # The XDG specification tells programs to ignore relative values.
+        return (Path(base) if base.startswith("/") else Path.home() / below_home) / APP
+    except RuntimeError:
+        raise SettingsError(
+            "HOME: not set, and this user has no home folder; set it, or set POSTROOM_HOME and POSTROOM_CONFIG"
+        ) from None

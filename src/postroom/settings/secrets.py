@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -86,13 +86,21 @@ def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:
 
 def resolve_tokens(server: ServerSettings, *, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The bearer tokens of HTTP clients: written out, comma-separated in a variable, or one per line in a file."""
-    tokens = [token.get_secret_value() for token in server.tokens]
+    tokens = [token.get_secret_value().strip() for token in server.tokens]
     if server.tokens_env:
         variables = os.environ if environ is None else environ
-        tokens += _from_variable(server.tokens_env, "server.tokens_env", variables).split(",")
+        tokens += _listed(_from_variable(server.tokens_env, "server.tokens_env", variables).split(","), "tokens_env")
     if server.tokens_file:
-        tokens += _from_file(server.tokens_file, "server.tokens_file").splitlines()
-    return tuple(token.strip() for token in tokens if token.strip())
+        tokens += _listed(_from_file(server.tokens_file, "server.tokens_file").splitlines(), "tokens_file")
+    return tuple(tokens)
+
+
+def _listed(tokens: Iterable[str], key: str) -> list[str]:
+    """At least one: a server without any needs none, and whoever names a place for them does not mean that."""
+    found = [token.strip() for token in tokens if token.strip()]
+    if not found:
+        raise AuthRequired(f"server.{key} names a place without a token in it. Put one there, or remove the key.")
+    return found
 
 
 def from_keyring(account: str, secret: str) -> str | None:
@@ -123,7 +131,7 @@ def _into_keyring(account: str, secret: str, value: str) -> bool:
 
 
 def _from_variable(variable: str, where: str, environ: Mapping[str, str]) -> str:
-    value = environ.get(variable, "")
+    value = environ.get(variable, "").strip("\r\n")
     if not value:
         raise AuthRequired(f"{where} names the variable {variable}, which is not set. Set it and start Postroom again.")
     return value
@@ -131,9 +139,12 @@ def _from_variable(variable: str, where: str, environ: Mapping[str, str]) -> str
 
 def _from_file(path: Path, where: str) -> str:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             if is_exposed(os.fstat(file.fileno())):
                 raise AuthRequired(f"{where}: {how_to_close(path)}.")
-            return file.read().strip()
+            value = file.read().strip()
     except (OSError, UnicodeDecodeError):
         raise AuthRequired(f"{where} names {path}, which cannot be read. Create it or correct the path.") from None
+    if not value:
+        raise AuthRequired(f"{where} names {path}, which is empty. Write the secret into it.")
+    return value

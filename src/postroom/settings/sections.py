@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator
 from postroom.model.address import Address, check_email
 from postroom.model.errors import InvalidRequest
 from postroom.settings.fields import AsList, ConfigPath, HomePath, Number, Section, Switch
+from postroom.settings.hosts import host_name
 
 Dialect = Literal["postroom", "graph", "mailapi", "vault", "drafts", "intentmail"]
 Toolset = Literal[
@@ -64,6 +65,20 @@ def zone_named(name: str) -> tzinfo | None:
     return ZoneInfo(name) if name else None
 
 
+def _token(token: SecretStr) -> SecretStr:
+    if not token.get_secret_value().strip():
+        raise ValueError("a token is empty; write one, or [] for none")
+    return token
+
+
+def _served_host(text: str) -> str:
+    """As the Host header of a request names it. One that no request could name is an error."""
+    try:
+        return host_name(text)
+    except ValueError:
+        raise ValueError("write just a host name like mail.example.com, without https:// and port") from None
+
+
 def _timezone(name: str) -> str:
     try:
         zone_named(name)
@@ -82,13 +97,13 @@ class ServerSettings(Section):
     dialect: Dialect = "postroom"
     toolsets: Annotated[tuple[Toolset, ...], *AsList] = ("read", "organise", "drafts", "send")
     read_only: Switch = False
-    tokens: Annotated[tuple[SecretStr, ...], *AsList] = ()
+    tokens: Annotated[tuple[Annotated[SecretStr, AfterValidator(_token)], ...], *AsList] = ()
     tokens_env: str = ""
     tokens_file: ConfigPath | None = None
     trust_network: Switch = False
     requests_per_minute: Annotated[Number, Field(ge=0)] = 6000
     calls_at_once: Annotated[Number, Field(ge=0)] = 8
-    allowed_hosts: Annotated[tuple[str, ...], *AsList] = ()
+    allowed_hosts: Annotated[tuple[Annotated[str, AfterValidator(_served_host)], ...], *AsList] = ()
     timezone: Annotated[str, AfterValidator(_timezone)] = ""
 
     @property

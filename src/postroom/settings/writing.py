@@ -30,8 +30,7 @@ _PART = re.compile(rb"\s*\[\[?\s*accounts\s*\.")  # [accounts.oauth] and the lik
 
 def target(path: Path | None, environ: Mapping[str, str]) -> Path:
     """The file that `load` would read, whether or not it exists yet."""
-    named = path or (Path(environ["POSTROOM_CONFIG"]) if environ.get("POSTROOM_CONFIG") else config_file(environ))
-    return named.expanduser().absolute()
+    return file.named(path, environ) or config_file(environ)
 
 
 def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Settings:

@@ -114,7 +114,10 @@ def test_a_client_never_gets_more_than_the_settings_allow(tmp_path: Path) -> Non
 
 
 def test_a_client_whose_account_is_gone_gets_no_other(tmp_path: Path) -> None:
-    assert settings_for(settings_in(tmp_path), wanted(accounts=("gone",))).accounts == ()
+    with pytest.raises(SettingsError, match=r"^Client laptop has no account: there is none called gone\."):
+        settings_for(settings_in(tmp_path), wanted(accounts=("gone",)))
+    left = settings_for(settings_in(tmp_path), wanted(accounts=("gone", "sam")))
+    assert [account.name for account in left.accounts] == ["sam"]
 
 
 def test_a_client_without_wishes_gets_what_the_settings_have(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def problem(tmp_path: Path, text: str, *, mode: int = 0o600, environ: dict[str, 
         (LOCAL + '[store]\nurl = "mysql://x"\n', "store.url: leave it empty for SQLite"),
         (LOCAL + '[mail_api]\nbase_url = "http://x"\n', "mail_api: write either [mail_api] or [[accounts]], not both"),
         ('[mail_api]\nbase_ulr = "http://x"\n', "accounts[0].base_ulr: unknown key; did you mean base_url?"),
+        ('server = 3\n[mail_api]\nbase_url = "http://x"\n', "server: wrong type; write a table"),
+        (LOCAL + '[safety]\nvault = "~nobody-here/vault"\n', "safety.vault: there is no home folder for ~nobody-here"),
+        (LOCAL + '[safety]\nvault = "a\\u0000b"\n', "safety.vault: a path has no NUL character"),
+        (LOCAL + '[server]\ntokens = [" "]\n', "server.tokens[0]: a token is empty"),
+        *((LOCAL + f'[server]\nallowed_hosts = ["{host}"]\n', "server.allowed_hosts[0]: write just a host name")
+          for host in ("https://mail.example.com", "mail.example.com:443", "*", "*.example.com", "[::1]", "")),
     ],
 )  # fmt: skip
 def test_each_mistake_names_its_key(tmp_path: Path, text: str, expected: str) -> None:
@@ -127,10 +133,44 @@ def test_a_file_without_secrets_may_be_readable_by_others(tmp_path: Path) -> Non
         ("POSTROOM_ACCOUNTS", "{", "POSTROOM_ACCOUNTS: write a JSON array of accounts"),
         ("POSTROOM_A__B__C__D", "x", "POSTROOM_A__B__C__D: write POSTROOM_SECTION__KEY"),
         ("POSTROOM_SERVER__TOOLSETS", "[", "server.toolsets: "),
+        ("POSTROOM_HOME", "~nobody-here", "POSTROOM_HOME: there is no home folder for ~nobody-here"),
+        ("POSTROOM_ACCOUNTS", "[" * 100_000, "POSTROOM_ACCOUNTS: write a JSON array of accounts"),
+        *((f"POSTROOM_{restriction}", " ", "the variable is empty; write [] for an empty list")
+          for restriction in ("SERVER__TOKENS", "SAFETY__ALLOW_RECIPIENTS", "SAFETY__BLOCK_RECIPIENTS")),
+        *((f"POSTROOM_{restriction}", "", "write true or false")
+          for restriction in ("SAFETY__DEV_MODE", "SERVER__READ_ONLY")),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_the_environment_are_named_too(tmp_path: Path, variable: str, value: str, expected: str) -> None:
     assert expected in problem(tmp_path, LOCAL, environ={variable: value})
+
+
+@pytest.mark.parametrize("accounts", ['"work"', "3", "{}", "[3]"])
+def test_accounts_that_are_none_are_named_also_where_the_environment_adds_to_them(
+    tmp_path: Path, accounts: str
+) -> None:
+    environ = {"POSTROOM_ACCOUNTS__0__HOST": "imap.example.com", "DEV_MODE": "true"}
+    text = f"safety = 3\naccounts = {accounts}\n"
+    assert problem(tmp_path, text, environ=environ).startswith("accounts: wrong type; write a table [[accounts]]")
+
+
+def test_a_safety_section_that_is_none_is_named_also_in_dev_mode(tmp_path: Path) -> None:
+    assert "safety: wrong type" in problem(tmp_path, "safety = 3\n" + LOCAL, environ={"DEV_MODE": "true"})
+
+
+def test_a_user_without_a_home_folder_is_told_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(SettingsError, match=r"^HOME: not set, .* set it, or POSTROOM_HOME and POSTROOM_CONFIG"):
+        load(environ={})
+
+
+def test_a_folder_of_settings_that_cannot_be_entered_is_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "postroom").symlink_to("postroom")  # root may enter every folder, but nobody this one
+    with pytest.raises(SettingsError, match=r"postroom\.toml: cannot be read: "):
+        load(environ={"XDG_CONFIG_HOME": str(tmp_path), "POSTROOM_HOME": str(tmp_path)})
 
 
 def test_a_settings_error_is_an_invalid_request() -> None:

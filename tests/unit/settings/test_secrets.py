@@ -108,6 +108,32 @@ def test_a_pointer_to_nothing_says_what_is_missing(pointer: dict[str, str]) -> N
         resolve(account(**pointer), "password", environ={})
 
 
+def test_what_an_editor_or_a_shell_adds_to_a_secret_is_not_part_of_it(tmp_path: Path) -> None:
+    marked = written(tmp_path / "pw", "\ufeffhunter2\r\n")
+    assert resolve(account(password_file=marked), "password") == "hunter2"
+    assert resolve(account(password_env="PW"), "password", environ={"PW": " hunter2 \r\n"}) == " hunter2 "
+    tokens = ServerSettings.model_validate({"tokens_file": written(tmp_path / "tokens", "\ufeffone\r\ntwo\r\n")})
+    assert resolve_tokens(tokens) == ("one", "two")
+
+
+def test_an_empty_place_of_a_secret_is_said_to_be_empty(tmp_path: Path) -> None:
+    empty = written(tmp_path / "pw", "\n")
+    with pytest.raises(AuthRequired, match=r"account work: password_file names .*pw, which is empty"):
+        resolve(account(password_file=empty), "password")
+    with pytest.raises(AuthRequired, match=r"account work: password_env names the variable PW, which is not set"):
+        resolve(account(password_env="PW"), "password", environ={"PW": "\n"})
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
+def test_a_place_for_tokens_without_one_does_not_open_the_server_to_everybody(tmp_path: Path, content: str) -> None:
+    server = ServerSettings.model_validate({"tokens_file": written(tmp_path / "tokens", content)})
+    with pytest.raises(AuthRequired, match=r"server\.tokens_file names .*empty"):
+        resolve_tokens(server)
+    server = ServerSettings.model_validate({"tokens": ["one"], "tokens_env": "TOKENS"})
+    with pytest.raises(AuthRequired, match=r"server\.tokens_env names a place without a token"):
+        resolve_tokens(server, environ={"TOKENS": " , "})
+
+
 def test_the_keyring_is_asked_last(empty_keyring: dict[tuple[str, str], str]) -> None:
     assert resolve(account(), "password") is None
     empty_keyring["postroom", "work/password"] = "from the ring"

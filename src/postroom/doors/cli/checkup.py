@@ -59,6 +59,22 @@ def server(settings: Settings, count_tools: Callable[[Settings], int]) -> Findin
     return Finding("server", True, f"{count} tools of dialect {settings.server.dialect}")
 
 
+def clients(settings: Settings) -> Iterator[Finding]:
+    """Who is admitted over HTTP, where that takes a token."""
+    from postroom.settings.clients import load_clients, settings_for
+    from postroom.settings.secrets import resolve_tokens
+
+    try:
+        tokens, listed = resolve_tokens(settings.server), load_clients(settings.home)
+        for client in listed or ():
+            settings_for(settings, client)
+    except PostroomError as error:
+        yield Finding("clients", False, error.message)
+        return
+    if tokens or listed is not None:
+        yield Finding("clients", True, f"{len(listed or ())} with a token of their own, {len(tokens)} in server.tokens")
+
+
 async def vault(gateway: Gateway) -> Finding:
     troubles = await gateway.in_thread(gateway.vault.troubles)
     text = " ".join(f"{folder}: {why}" for folder, why in troubles)
@@ -106,6 +122,8 @@ def _writable(home: Path) -> Finding:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=home):
             return Finding("home", True, str(home))
+    except FileExistsError:
+        return Finding("home", False, f"{home}: not a folder; move it away or set POSTROOM_HOME")
     except OSError as error:
         return Finding("home", False, f"{home}: {error.strerror}; make it writable or set POSTROOM_HOME")
 

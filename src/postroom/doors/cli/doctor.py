@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     has_home = all(finding.ok for finding in findings)
     if args.count_tools is not None:
         findings.append(_shown(checkup.server(settings, args.count_tools)))
+    findings += [_shown(finding) for finding in checkup.clients(settings)]
     if has_home:  # accounts need one
         findings += asyncio.run(_accounts(settings))
     return 0 if all(finding.ok for finding in findings) else 1

@@ -59,6 +59,24 @@ def close_standing_streams(manager: StreamableHTTPSessionManager) -> None:
         transport.close_standalone_sse_stream()
 
 
+def has_session(manager: StreamableHTTPSessionManager, session: str) -> bool:
+    return session in manager._server_instances
+
+
+async def make_room_for_a_session(manager: StreamableHTTPSessionManager, most: int) -> None:
+    """Where there are `most`, whichever has gone longest without a request ends. One with a request in progress or an
+    open stream stays."""
+    if len(manager._server_instances) < most:
+        return
+    idle = {
+        each.idle_scope.deadline: (session, each)
+        for session, each in manager._server_instances.items()
+        if each.idle_scope is not None and not each._requests_in_flight
+    }
+    if idle:
+        await manager._discard_session(*idle[min(idle)])
+
+
 def error_of(error: Exception) -> dict[str, Any]:
     """What a client is told about a failed request. The text of an error that nobody expected is only logged."""
     return modern_error_data(error).model_dump(mode="json", exclude_none=True)

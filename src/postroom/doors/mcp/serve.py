@@ -177,18 +177,31 @@ def tokens_for(settings: Settings, host: str) -> tuple[str, ...]:
     if not load_clients(settings.home):
         trust = " If everyone who can reach it may read and send this mail, start with --trust-network."
         raise SettingsError(
-            f"server.bind_addr: {host} can be reached from other machines, so clients must send a token. "
-            "Create one with postroom tokens create NAME, set server.tokens (or tokens_env, tokens_file), or bind to "
-            f"127.0.0.1.{trust if may_trust else ''}"
+            f"{_why_others_reach_it(settings, host)}, so clients must send a token. "
+            "Create one with postroom tokens create NAME, set server.tokens (or tokens_env, tokens_file), or "
+            f"{'bind to 127.0.0.1' if _is_open(host) else 'remove the name'}.{trust if may_trust else ''}"
         )
     return tokens
 
 
 def may_go_without_token(settings: Settings, host: str) -> bool:
-    """Whether only this machine can reach that address, or the operator trusts all who can."""
+    """Whether only this machine can reach that address, or the operator trusts all who can. A further name is that of a
+    proxy, through which others reach loopback, too."""
+    is_local = not any(map(_is_open, (host, *served_hosts(settings))))
+    return is_local or (settings.traits.may_trust_network and settings.server.trust_network)
+
+
+def _is_open(host: str) -> bool:
     from postroom.doors.mcp.http.guard import LOOPBACK
 
-    return host in LOOPBACK or (settings.traits.may_trust_network and settings.server.trust_network)
+    return host not in LOOPBACK
+
+
+def _why_others_reach_it(settings: Settings, host: str) -> str:
+    if _is_open(host):
+        return f"server.bind_addr: {host} can be reached from other machines"
+    name = next(filter(_is_open, served_hosts(settings)))
+    return f"server.allowed_hosts: {name} is a name for clients that come through a proxy, as from other machines"
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from postroom.service.gateway import Gateway
 from postroom.service.views import FolderView
 from postroom.service.writing.draft import list_drafts
 from postroom.settings import build
+from postroom.settings.clients import Client, create
 from postroom.store.handles import Handles
 from postroom.wiring import open_gateway
 
@@ -105,6 +106,28 @@ async def test_a_folder_to_leave_out_that_does_not_exist_is_named(dovecot: Dovec
     assert not failed.ok
     assert "'Privat'" in failed.text
     assert "Sent" not in failed.text
+
+
+def test_clients_that_nobody_could_be_are_found(tmp_path: Path) -> None:
+    settings = build({"accounts": ACCOUNTS}, home=tmp_path)
+    assert list(checkup.clients(settings)) == [], "no token is required"
+    create(settings, Client(name="laptop", digest=""))
+    (tmp_path / "tokens").touch(0o600)
+    with_file = build({"accounts": ACCOUNTS, "server": {"tokens_file": "tokens"}}, home=tmp_path)
+
+    (fine,), (without_token,) = checkup.clients(settings), checkup.clients(with_file)
+    create(settings, Client(name="desk", digest="", accounts=("box",)))
+    (left_over,) = checkup.clients(build({"accounts": [{**ACCOUNTS[1], "name": "other"}]}, home=tmp_path))
+    (tmp_path / "clients.json").write_text("{")
+    (broken,) = checkup.clients(settings)
+
+    assert (fine.ok, fine.text) == (True, "1 with a token of their own, 0 in server.tokens")
+    assert not without_token.ok
+    assert "server.tokens_file" in without_token.text
+    assert not left_over.ok
+    assert "Client desk has no account: there is none called box." in left_over.text
+    assert not broken.ok
+    assert "clients.json cannot be read" in broken.text
 
 
 def test_mirrors_of_no_account_are_named_with_their_size_and_how_to_remove_them(tmp_path: Path) -> None:

@@ -20,6 +20,14 @@ from postroom.doors.mcp.server import PostroomServer
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_accounts", "arguments": {}}}
 
+STREAMS = "application/json, text/event-stream"
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
+}
+
 
 class Running:
     """uvicorn in a thread on a free loopback port."""
@@ -121,14 +129,37 @@ def test_a_method_that_does_not_exist_is_answered_as_such(url: str) -> None:
     assert post(url, {"jsonrpc": "2.0", "id": 3, "method": "no/such"}).json()["error"]["code"] == -32601
 
 
-def test_a_session_that_does_not_exist_is_not_served_statelessly(url: str) -> None:
-    assert post(url, LIST, mcp_session_id="0" * 32, accept="application/json, text/event-stream").status_code == 404
+def test_a_session_that_does_not_exist_is_not_served_statelessly_and_its_client_told_to_begin_anew(url: str) -> None:
+    answer = post(url, LIST, mcp_session_id="0" * 32, accept=STREAMS)
+    assert (answer.status_code, answer.json()["id"]) == (404, LIST["id"])
+    assert answer.json()["error"]["code"] == -32001, "by which clients know it"
+    assert "Session not found" in answer.json()["error"]["message"]
+    assert "nothing was done. Connect again" in answer.json()["error"]["message"]
+
+
+def test_clients_that_never_end_their_sessions_lock_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.doors.mcp.http.app.MOST_SESSIONS", 3)
+    opened = [post(url, HELLO, accept=STREAMS).headers["mcp-session-id"] for _ in range(3)]
+    assert post(url, LIST, mcp_session_id=opened[0], accept=STREAMS).status_code == 200, "the one last used"
+
+    opened += [post(url, HELLO, accept=STREAMS).headers["mcp-session-id"] for _ in range(2)]
+
+    still = [post(url, LIST, mcp_session_id=each, accept=STREAMS).status_code for each in opened]
+    assert still == [200, 404, 404, 200, 200]
+
+
+def test_a_session_that_listens_does_not_make_room(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.doors.mcp.http.app.MOST_SESSIONS", 1)
+    first = post(url, HELLO, accept=STREAMS).headers["mcp-session-id"]
+    headers = {"mcp-session-id": first, "accept": "text/event-stream"}
+    with httpx2.Client(timeout=60) as client, client.stream("GET", f"{url}/mcp", headers=headers) as listening:
+        assert listening.status_code == 200
+        assert post(url, HELLO, accept=STREAMS).status_code == 200
+        assert post(url, LIST, mcp_session_id=first, accept=STREAMS).status_code == 200
 
 
 def test_a_client_that_cannot_take_streams_can_still_shake_hands(url: str) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
-
-    answer = post(url, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, accept="application/json")
+    answer = post(url, HELLO, accept="application/json")
 
     assert answer.status_code == 200
     assert answer.json()["result"]["serverInfo"]["name"] == "postroom"

@@ -55,6 +55,16 @@ def test_loopback_needs_no_token(tmp_path: Path, host: str) -> None:
     assert tokens_for(settings_with(tmp_path), host) == ()
 
 
+def test_loopback_behind_a_proxy_that_brings_others_is_not_served_without_tokens(tmp_path: Path) -> None:
+    proxied = {"allowed_hosts": ["localhost", "mail.example.com"]}
+    with pytest.raises(SettingsError, match=r"^server\.allowed_hosts: mail\.example\.com .* remove the name\.$"):
+        tokens_for(settings_with(tmp_path, **proxied), "127.0.0.1")
+    assert tokens_for(settings_with(tmp_path, **proxied, tokens=["right"]), "127.0.0.1") == ("right",)
+    assert tokens_for(settings_with(tmp_path, allowed_hosts=["localhost"]), "127.0.0.1") == ()
+    trusting = settings_with(tmp_path, **proxied, dialect="mailapi", trust_network=True)
+    assert tokens_for(trusting, "127.0.0.1") == ()
+
+
 def test_tokens_that_are_set_are_asked_for_on_loopback_too(tmp_path: Path) -> None:
     assert tokens_for(settings_with(tmp_path, tokens=["right"]), "127.0.0.1") == ("right",)
 

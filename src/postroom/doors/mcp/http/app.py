@@ -3,7 +3,8 @@
 The SDK serves either sessions or bare posts. Both of its applications are behind `McpApp`, over one Gateway; each
 request goes where it fits:
 
-- a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the application with sessions;
+- a session id, an ``initialize`` or a 2026 request of a client that takes event streams: the application with sessions,
+  unless it is the id of no session: that is answered here, in the words by which clients know it;
 - another request, in particular ``tools/list`` and ``tools/call`` without a handshake: answered by itself (`single`);
 - what is left, notifications and 2026 requests of clients that take no event streams: the stateless application.
 
@@ -37,7 +38,7 @@ from postroom.doors.mcp.http.problems import problem, wait
 from postroom.doors.mcp.http.rate import RequestRate
 from postroom.doors.mcp.http.request_ids import RequestIds
 from postroom.doors.mcp.http.single import SingleRequests, is_single
-from postroom.doors.mcp.sdk_internals import close_standing_streams
+from postroom.doors.mcp.sdk_internals import close_standing_streams, has_session, make_room_for_a_session
 from postroom.doors.mcp.server import PostroomServer
 from postroom.settings import SettingsError
 from postroom.settings.clients import Client
@@ -45,6 +46,10 @@ from postroom.settings.clients import Client
 EVENT_STREAM = "text/event-stream"
 PATH = "/mcp"
 LISTEN = "subscriptions/listen"  # stays open, and does nothing
+SESSION = "mcp-session-id"
+MOST_SESSIONS = 1000  # of one application; each takes 40 KB
+NO_SESSION = -32001  # by which clients know that they have to begin anew: the TypeScript SDK's code
+SESSION_OVER = "Session not found: it has ended, as at a restart, and nothing was done. Connect again (initialize)."
 BUSY = "The server is busy, and nothing was done."
 ID_IN_USE = "Invalid request: another request with the same id is in progress. Give each an id of its own."
 
@@ -147,7 +152,11 @@ class McpApp:
         if isinstance(posted, Response):
             await posted(scope, receive, send)
             return
-        with self._ids.taken(headers.get("mcp-session-id"), posted) as is_free:
+        session = headers.get(SESSION)
+        if session is not None and not _has_no_sessions(headers) and not has_session(self._manager, session):
+            await problem(404, SESSION_OVER, NO_SESSION, posted.get("id"))(scope, receive, send)
+            return
+        with self._ids.taken(session, posted) as is_free:
             if is_free:
                 await self._in_turn(posted, scope, _again(message, receive), send)
             else:
@@ -170,7 +179,10 @@ class McpApp:
             await scope_missing(self._callers, missing)(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if _belongs_to_a_session(headers, posted.get("method", "")):
+        method = posted.get("method", "")
+        if _belongs_to_a_session(headers, method):
+            if method == "initialize":
+                await make_room_for_a_session(self._manager, MOST_SESSIONS)
             await self._sessions(scope, receive, send)
             return
         if is_single(headers, posted):
@@ -182,12 +194,17 @@ class McpApp:
 
 
 def _belongs_to_a_session(headers: Headers, method: str) -> bool:
-    if "mcp-session-id" in headers:
+    if SESSION in headers:
         return True
     if EVENT_STREAM not in headers.get("accept", ""):
         return False
+    return method == "initialize" or _has_no_sessions(headers)
+
+
+def _has_no_sessions(headers: Headers) -> bool:
+    """Of the era after them."""
     version = headers.get("mcp-protocol-version", "")
-    return method == "initialize" or (version != "" and version not in HANDSHAKE_PROTOCOL_VERSIONS)
+    return version != "" and version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def _again(message: Message, receive: Receive) -> Receive:
