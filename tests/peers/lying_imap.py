@@ -10,7 +10,7 @@ import socketserver
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.peers.daemon import LOOPBACK
 
@@ -52,6 +52,7 @@ class LyingImap:
     refuses_in: Callable[[bytes, str], bool] = lambda *_: False  # the open folder, the command
     refusal: bytes = b"NO not this one"
     hangs_up: Callable[[str], bytes | None] = lambda _: None
+    freezes: bool = False  # as UW imapd: an open folder stays as it was, and an empty one has no UIDVALIDITY
     heard: list[str] = field(default_factory=list)
     host: str = LOOPBACK
     imap: int = 0
@@ -110,7 +111,17 @@ class _Conversation(socketserver.StreamRequestHandler):
     def _do_login(self, _: str) -> list[bytes]:
         return []
 
-    _do_noop = _do_unselect = _do_close = _do_login
+    _do_noop = _do_subscribe = _do_login
+
+    def _do_unselect(self, _: str) -> list[bytes]:
+        self.box, self.name = Box(), b""
+        return []
+
+    _do_close = _do_unselect
+
+    def _do_create(self, command: str) -> list[bytes]:
+        self.liar.boxes[_name(command)] = Box()
+        return []
 
     def _do_logout(self, _: str) -> list[bytes]:
         return [b"* BYE"]
@@ -131,16 +142,19 @@ class _Conversation(socketserver.StreamRequestHandler):
 
     def _do_status(self, command: str) -> list[bytes]:
         name = _name(command)
-        return [_status(name, self.liar.boxes[name], command)] if name in self.liar.boxes else []
+        box = self.box if self.liar.freezes and name == self.name else self.liar.boxes.get(name)
+        return [_status(name, box, command)] if box is not None else []
 
     def _do_examine(self, command: str) -> list[bytes]:
         self.name = _name(command)
         self.box = box = self.liar.boxes.get(self.name, Box())
+        if self.liar.freezes:
+            self.box = box = replace(box, mails=list(box.mails))
+        numbers = [b"* OK [UIDVALIDITY %d] ok" % box.validity, b"* OK [UIDNEXT %d] ok" % box.next_uid]
         return [
             b"* FLAGS (\\Seen \\Deleted)",
             b"* %d EXISTS" % len(box.mails),
-            b"* OK [UIDVALIDITY %d] ok" % box.validity,
-            b"* OK [UIDNEXT %d] ok" % box.next_uid,
+            *(numbers if box.mails or not self.liar.freezes else []),
             b"* OK [HIGHESTMODSEQ %d] ok" % box.modseq,
             b"* OK [PERMANENTFLAGS (\\Seen \\Deleted \\*)] ok",
         ]

@@ -13,8 +13,9 @@ import anyio.to_thread
 from anyio import sleep
 
 from postroom.model.changes import Announced
-from postroom.model.errors import ProviderError, ProviderUnavailable, RateLimited
+from postroom.model.errors import ProviderError, ProviderUnavailable, RateLimited, Unsupported
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.detecting import PROVIDER
 from postroom.providers.imap.session.failures import CONNECTION_LOST
 from postroom.providers.imap.sync.arrivals import arrivals
 
@@ -115,6 +116,7 @@ class _Listener:
 def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> Session:
     session = Session(account, credentials)
     try:
+        _require_idle(session)
         session.open(folder)
         if session.has("NOTIFY"):
             # It may be too much for this server: the inbox is watched all the same.
@@ -124,3 +126,8 @@ def _listening(account: ImapAccount, credentials: Credentials, folder: str) -> S
         session.abort()
         raise
     return session
+
+
+def _require_idle(session: Session) -> None:
+    if not session.has("IDLE"):
+        raise Unsupported(PROVIDER, "change notifications")

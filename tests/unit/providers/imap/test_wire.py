@@ -29,8 +29,9 @@ def test_announcements_without_a_uid_are_passed_over_and_later_facts_win() -> No
     assert wire.read_fetches(answers) == {5: {"FLAGS": [b"\\Flagged"]}}
 
 
-def test_partial_sections_are_named_without_their_offset() -> None:
-    assert wire.read_fetches([(b"1 (UID 5 BODY[1]<0> {2}", b"ab"), b")"]) == {5: {"BODY[1]": b"ab"}}
+@pytest.mark.parametrize("part", [b"<0>", b"<0.2048>"])  # hoodiecrow repeats the length, too
+def test_partial_sections_are_named_without_their_offset(part: bytes) -> None:
+    assert wire.read_fetches([(b"1 (UID 5 BODY[1]%s {2}" % part, b"ab"), b")"]) == {5: {"BODY[1]": b"ab"}}
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,8 @@ def create_folder(session: Session, name: str) -> Folder:
         level = tree.written("/".join(levels[:depth]))
         if level not in there and level.upper() != "INBOX":
             session.create_folder(level)
-            session.subscribe(level)
+            with suppress(PostroomError):  # it is there, whichever programs show it
+                session.subscribe(level)
     return Folder(ref, tree.shown(ref), None, 0, 0)
 
 

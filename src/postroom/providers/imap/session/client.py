@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import NotFound, PermissionDenied, ProviderError, RateLimited
+from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, RateLimited
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.auth import Credentials
@@ -24,6 +24,8 @@ from postroom.providers.imap.session.uid_sets import chunks
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
+
+_NOWHERE = "postroom-no-such-folder"
 
 Keys = Sequence[bytes]  # search keys, word by word; non-ASCII text without quotes
 
@@ -52,15 +54,26 @@ class Session(Connection):
     # Folders
 
     def open(self, folder: str, *, write: bool = False) -> Opened:
-        """Open it and get its current state; an open folder is only refreshed."""
+        """Open it and get its current state; an open folder is only refreshed, where that is certain to show it."""
         opened = self.opened
         if opened is not None and opened.folder == folder and opened.writable >= write:
             with contextlib.suppress(ProviderError, RateLimited):  # refused: it may help to open it again
                 self._ask(self._client.noop)
-                return opened
+                return opened if self.has("CONDSTORE") else self._opened_again(opened, write=write)
         self.opened = None
         self._forget()
         self.opened = read_opened(folder, write, self._select(folder, write=write))
+        return self.opened
+
+    def _opened_again(self, before: Opened, *, write: bool) -> Opened:
+        """Some servers never report what came into, or left, a folder that is open for reading (UW imapd, Mailutils).
+        What is known of the folder still holds if it has the same messages."""
+        known = dict(self._memory)
+        self.opened = None
+        self._forget()
+        self.opened = read_opened(before.folder, write, self._select(before.folder, write=write))
+        if self.opened.has_same_messages(before):
+            self._memory = known
         return self.opened
 
     def _select(self, folder: str, *, write: bool) -> Any:
@@ -89,14 +102,16 @@ class Session(Connection):
         return self.opened if self.opened is not None and self.opened.folder == folder else self.open(folder)
 
     def deselect(self) -> None:
-        """No folder open, so that counts are current without asking. Opened for reading, CLOSE expunges nothing."""
+        """No folder open, so that counts are current without asking."""
         if self.opened is None:
             return
-        can = self.has("UNSELECT")
-        if not can and self.opened.writable:
-            self.leave(self.opened.folder)
-            return
-        self._ask(self._client.unselect_folder if can else self._client.close_folder)
+        if self.has("UNSELECT"):
+            self._ask(self._client.unselect_folder)
+        else:
+            # CLOSE may expunge, and of a folder that is open for reading it is refused by some (pymap). After an
+            # attempt to open what is not there no folder is open (RFC 9051, 6.3.2).
+            with contextlib.suppress(PostroomError):
+                self._ask(self._client.select_folder, _NOWHERE, readonly=True)
         self.opened = None
         self._forget()
 
@@ -147,6 +162,8 @@ class Session(Connection):
         return taken.pop("LIST", []), taken.pop("STATUS", [])
 
     def status(self, folder: str, *what: str) -> dict[str, int]:
+        if self._here == folder and not self.has("CONDSTORE"):
+            self.deselect()  # UW imapd counts what it had when the folder was opened
         with about(folder):
             answer = self._ask(self._client.folder_status, folder, what)
         return {name.decode("ascii"): value for name, value in answer.items() if isinstance(value, int)}

@@ -20,7 +20,7 @@ Item = dict[str, Any]  # the data of one message: upper-case names to bytes, Non
 _TOKEN = re.compile(
     rb"[()]"
     rb'|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]{0,1000}+\](?:<\d+>)?"
+    rb"|(?:BODY|BINARY)(?:\.PEEK)?\[[^\]]{0,1000}+\](?:<[\d.]+>)?"
     rb'|[^\s()"]+',
     re.IGNORECASE,
 )
