@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from tests.gate.rigs import CONFIRMED, MAIL, GateRig, SetClock, gate_rig
 from tests.gate.services import SERVICES, MailService
 
-from postroom.model.errors import Conflict, NotFound
+from postroom.model.errors import Conflict, NotFound, PermissionDenied
 from postroom.service.organising import organise
 from postroom.service.reading import search
 from postroom.service.sending import outbox, send, worker
@@ -92,7 +92,7 @@ class Two:
             await self._write(rig)
             return
         known = self.known[step.which % len(self.known)]
-        with suppress(Conflict, NotFound):
+        with suppress(Conflict, NotFound, PermissionDenied):
             await VERBS[step.verb](self, rig, known)
 
     def _words(self) -> str:

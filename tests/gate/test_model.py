@@ -177,6 +177,12 @@ class GateMachine(RuleBasedStateMachine):
         self.temper = temper
         self.survive(worker.work_once(self.gate.gateway))
 
+    @rule(days=st.sampled_from([-31, -2, -0.1, 0.1, 2, 31]))
+    def somebody_sets_the_clock(self, days: float) -> None:
+        """And old things are forgotten right then."""
+        self.time.wall += days * 86_400
+        self.gate.gateway.store.prune()
+
     @rule()
     def the_process_dies(self) -> None:
         self.die()

@@ -28,6 +28,17 @@ async def test_a_time_without_an_offset_and_a_key_that_is_too_long_are_refused_b
             assert refused.value.details == {"field": field}
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Apia", "America/New_York"])
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59+00:00", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "0001-01-01T00:00Z"]
+)
+async def test_a_time_at_either_end_of_the_calendar_is_refused_as_any_other_that_is_too_far(tmp_path, time, zone):
+    async with gate_rig(tmp_path, timezone=zone) as gate:
+        with pytest.raises(InvalidRequest, match="in the future, within one year") as refused:
+            await gate.send(send_at=parse_time(time))
+        assert refused.value.details == {"field": "send_at"}
+
+
 async def test_a_preview_for_next_year_does_not_release_a_send_for_now(tmp_path):
     async with gate_rig(tmp_path, gate="preview") as gate:
         later = gate.gateway.now() + timedelta(days=300)

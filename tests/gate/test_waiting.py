@@ -177,23 +177,23 @@ async def test_the_worker_looks_once_a_second(tmp_path, monkeypatch):
         assert pauses == [1.0, 1.0, 1.0]
 
 
-async def test_what_is_past_its_time_is_forgotten_at_the_start_and_once_a_day(tmp_path, monkeypatch):
+async def test_what_is_past_its_time_is_forgotten_at_the_start_and_once_an_hour(tmp_path, monkeypatch):
     async with gate_rig(tmp_path) as gate:
-        forgot, hours = [], 0
+        forgot, rounds = [], 0
 
-        async def an_hour(_seconds: float) -> None:
-            nonlocal hours
-            hours += 1
-            gate.time.pass_(HOUR)
-            if hours == 50:
+        async def ten_minutes(_seconds: float) -> None:
+            nonlocal rounds
+            rounds += 1
+            gate.time.pass_(HOUR / 6)
+            if rounds == 15:
                 scope.cancel()
             await anyio.lowlevel.checkpoint()
 
-        monkeypatch.setattr(worker.anyio, "sleep", an_hour)
-        monkeypatch.setattr(gate.gateway.store, "prune", lambda: forgot.append(hours))
+        monkeypatch.setattr(worker.anyio, "sleep", ten_minutes)
+        monkeypatch.setattr(gate.gateway.store, "prune", lambda: forgot.append(rounds))
         with anyio.CancelScope() as scope:
             await worker.run(gate.gateway)
-        assert forgot == [0, 24, 48]
+        assert forgot == [0, 6, 12]
 
 
 async def test_a_send_waits_in_the_state_it_had_with_its_bytes_and_its_token(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 from postroom.model.address import parse_address, refuse_line_breaks
 from postroom.model.draft import Draft
@@ -12,6 +12,7 @@ MAX_RECIPIENTS = 500  # of each kind
 MAX_SUBJECT = 255
 MAX_BODY = 100_000
 MAX_DELAY = timedelta(days=365)
+_TOO_EARLY_OR_LATE = "send_at must be in the future, within one year."
 
 
 def check(draft: Draft, *, max_bytes: int) -> None:
@@ -36,7 +37,13 @@ def check_content(draft: Draft) -> None:
 
 def check_schedule(send_at: datetime | None, now: datetime) -> None:
     if send_at is not None and not now < send_at <= now + MAX_DELAY:
-        raise _invalid("send_at", "send_at must be in the future, within one year.")
+        raise _invalid("send_at", _TOO_EARLY_OR_LATE)
+
+
+def check_calendar(send_at: datetime) -> None:
+    """Before it is read on another clock, which a moment at either end of the calendar is not on."""
+    if not MINYEAR < send_at.year < MAXYEAR:
+        raise _invalid("send_at", _TOO_EARLY_OR_LATE)
 
 
 def _recipients(draft: Draft) -> None:

@@ -87,7 +87,8 @@ class Journal:
         wanted = checked(operation_id, Kind.OPERATION)
         with self._database.read() as connection:
             row = connection.execute("SELECT * FROM operations WHERE operation_id = ?", (wanted,)).fetchone()
-        if row is None or self._clock.wall() - row["at"] > KEPT_SECONDS:
+            kept_since = self._settled.wall(connection) - KEPT_SECONDS
+        if row is None or row["at"] < kept_since:
             raise unknown(operation_id, Kind.OPERATION)
         items = tuple(JournalItem(*item) for item in json.loads(row["items"]))
         if not items and self._mailboxes.account_of(row["account"]) is None:

@@ -10,6 +10,7 @@ from postroom.model.draft import Draft
 from postroom.model.errors import InvalidRequest, NotFound, PostroomError
 from postroom.model.ids import Kind as HandleKind
 from postroom.model.message import Message
+from postroom.safety import limits
 from postroom.safety.judge import Kind
 from postroom.safety.limits import MAX_SUBJECT
 from postroom.service.gateway import Account, Gateway
@@ -129,8 +130,11 @@ def check_wishes(wishes: Wishes) -> None:
         raise InvalidRequest(
             f"idempotency_key must be at most {MAX_KEY} printable characters.", details={"field": "idempotency_key"}
         )
-    if wishes.send_at is not None and wishes.send_at.tzinfo is None:
+    if wishes.send_at is None:
+        return
+    if wishes.send_at.tzinfo is None:
         raise InvalidRequest("send_at needs an offset, like 2026-12-01T09:00:00+01:00.", details={"field": "send_at"})
+    limits.check_calendar(wishes.send_at)
 
 
 def known_by(original: Message) -> tuple[str, str]:
