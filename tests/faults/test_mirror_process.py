@@ -19,6 +19,7 @@ from postroom.service.accounts import mirrors
 from postroom.settings import load
 from postroom.sync.file.lock import Lock
 from postroom.sync.file.mirror import Mirror, mirror_path
+from postroom.sync.file.status import LAST_ERROR, note_fact
 from postroom.wiring import open_gateway
 
 CONFIG = """
@@ -130,3 +131,15 @@ def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:
     removed = postroom(home, "accounts", "remove", "mine")
     assert removed.wait(60) == 0
     assert list((home / "mirrors").iterdir()) == []
+
+
+def test_a_sync_beside_another_one_says_why_that_one_fails(home: Path) -> None:
+    mirror = Mirror(mirror_path(home, "mine"))
+    with mirror.transaction() as connection:
+        note_fact(connection, LAST_ERROR, "The login was refused.")
+    lock = mirror.lock()
+    assert lock is not None
+    with lock:
+        told, _ = postroom(home, "sync").communicate(timeout=60)
+    assert "Another process is synchronizing the account mine already. Its latest run failed: The login was" in told
+    mirror.close()

@@ -31,6 +31,16 @@ class MeetingMailbox(MemoryMailbox):
         return await super().search(*args, **kwargs)
 
 
+class ArrivingMailbox(MemoryMailbox):
+    """Lists messages as they arrived, whatever date their senders wrote, as Gmail does."""
+
+    async def search(self, query: Any, *, limit: int, offset: int) -> Any:
+        page = await super().search(query, limit=10_000, offset=0)
+        rows = sorted(page.items, key=lambda row: [*self.contents.mails].index(row.ref), reverse=True)
+        shown = tuple(rows[offset : offset + limit])
+        return replace(page, items=shown, limit=limit, offset=offset, has_more=len(rows) > offset + limit)
+
+
 @pytest.fixture(autouse=True)
 def nobody_waits() -> None:
     MeetingMailbox.waiting, MeetingMailbox.met = 0, anyio.Event()
@@ -82,6 +92,26 @@ async def test_what_the_mirrors_of_the_others_have_is_not_called_complete(
             shown = results.email_page(replace(page, as_of="2026-06-01T10:00:00+00:00")).structured_content
             assert shown is not None
             assert shown["complete"] is not is_down
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+async def test_pages_of_all_accounts_neither_skip_nor_repeat_a_message_whatever_its_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    odd = {3: 9_000, 9: 20_000, 15: -500}  # written years ago, as it says, or only next year
+    async with provided(monkeypatch, tmp_path, ArrivingMailbox, "one two") as (gateway, contents):
+        for place, one in enumerate(contents):
+            for day in range(30 - 12 * place, 0, -1):
+                one.add(mail(f"{place}-{day}", days_ago=odd.get(day, day) if place == 0 else day))
+        shown: list[str] = []
+        has_more = True
+        while has_more:
+            page = await search.list_emails(gateway, account="all", limit=limit, offset=len(shown))
+            shown += [row.subject for row in page.results]
+            has_more = page.has_more
+        assert len(shown) == len(set(shown)) == 48
+        days = [int(subject.rpartition("-")[2]) for subject in shown if subject != "Subject of 0-15"]
+        assert days == sorted(days)
 
 
 async def test_where_no_account_answers_the_search_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

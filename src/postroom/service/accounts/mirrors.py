@@ -91,7 +91,9 @@ async def sync(
             if reset and await _is_started_over(mirror):
                 remark = f"{refusal.message} It starts over now."
             else:
-                error = refusal.message + (" It was asked to start over, and has not begun to." if reset else "")
+                error = _with_state(refusal, mirror) + (
+                    " It was asked to start over, and has not begun to." if reset else ""
+                )
         except PostroomError as failure:
             error = failure.message
         results[account.name] = Synced(account.name, mirror.status(), error, remark)
@@ -101,6 +103,12 @@ async def sync(
         for account in accounts:
             tasks.start_soon(run, account)
     return [results[account.name] for account in accounts]
+
+
+def _with_state(refusal: Conflict, mirror: Mirror) -> str:
+    """Whoever does it instead may not succeed."""
+    failure = mirror.status().last_error
+    return f"{refusal.message} Its latest run failed: {failure}" if failure else refusal.message
 
 
 async def _is_started_over(mirror: Mirror) -> bool:

@@ -16,7 +16,8 @@ from postroom.service.concurrently import answers_of
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import rows
 from postroom.service.reading.filters import NO_FILTERS, Filters
-from postroom.service.views import EmailPage, EmailRow
+from postroom.service.reading.one_list import AHEAD, in_one_list, moment_of
+from postroom.service.views import EmailPage
 
 MAX_LIMIT = 100
 MAX_OFFSET = 100_000
@@ -87,7 +88,8 @@ async def _find(
     names = gateway.accounts.names(account)
     if len(names) == 1:
         return await _find_in(gateway, query, names[0], mailbox, limit, offset)
-    answers = await answers_of([partial(_find_in, gateway, query, name, mailbox, offset + limit, 0) for name in names])
+    most = offset + limit + AHEAD
+    answers = await answers_of([partial(_find_in, gateway, query, name, mailbox, most, 0) for name in names])
     pages = [answer for answer in answers if isinstance(answer, EmailPage)]
     failed = {name: answer for name, answer in zip(names, answers, strict=True) if isinstance(answer, PostroomError)}
     if not pages:
@@ -144,10 +146,7 @@ async def _place(account: Account, mailbox: str) -> In:
 
 
 def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
-    """Several accounts as one list, newest first."""
-    found: list[EmailRow] = sorted(
-        (row for page in pages for row in page.results), key=lambda row: _moment(row.date), reverse=True
-    )
+    found = in_one_list([page.results for page in pages])
     totals = [page.total_count for page in pages]
     return EmailPage(
         results=tuple(found[offset : offset + limit]),
@@ -157,12 +156,6 @@ def _merged(pages: list[EmailPage], limit: int, offset: int) -> EmailPage:
         has_more=len(found) > offset + limit or any(page.has_more for page in pages),
         filters_not_applied=tuple(sorted({name for page in pages for name in page.filters_not_applied})),
         notices=tuple(notice for page in pages for notice in page.notices),
-        as_of=min((page.as_of for page in pages if page.as_of), key=_moment, default=""),
+        as_of=min((page.as_of for page in pages if page.as_of), key=moment_of, default=""),
         complete=all(page.complete for page in pages),
     )
-
-
-def _moment(iso: str) -> float:
-    from datetime import datetime
-
-    return datetime.fromisoformat(iso).timestamp() if iso else 0.0

@@ -334,7 +334,7 @@ class Syncing:
 
 
 def in_progress(account: str) -> Conflict:
-    return Conflict(f"Another process is synchronizing the account {account} already and keeps its mirror up to date.")
+    return Conflict(f"Another process is synchronizing the account {account} already.")
 
 
 @contextmanager
