@@ -50,6 +50,28 @@ async def test_a_wrong_argument_is_named(caller: Caller, tool: str, arguments: d
     assert named in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "named"),
+    [
+        (
+            "mark_email",
+            {"email_id": [{"email_id": "e0000000000"}] * 1000, "flag": "read"},
+            "item 1: Input should be a valid",
+        ),
+        ("create_draft", {"to": ["a@example.com", 5, None, *[{}] * 300]}, "item 2: Input should be a valid string"),
+        ("create_draft", {"attachments": [{}] * 1000}, "attachments: item 1: Input should be a valid string."),
+    ],
+)
+async def test_a_mistake_in_many_items_is_said_once(
+    caller: Caller, tool: str, arguments: dict[str, Any], named: str
+) -> None:
+    error = await caller.error(tool, **arguments)
+
+    assert error["code"] == "INVALID_REQUEST"
+    assert named in error["message"]
+    assert len(error["message"]) < 300
+
+
 @pytest.mark.parametrize("text", ["x\0y", "half a pair \ud800"])
 async def test_characters_that_no_mail_can_hold_are_refused(caller: Caller, text: str) -> None:
     assert (await caller.error("search_emails", query=text))["code"] == "INVALID_REQUEST"

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from tests.faults.scenarios import approve_pending
 from tests.gate.rigs import GateRig, gate_rig
-from tests.gate.services import Gmail
+from tests.gate.services import Gmail, Graph
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.faultproxy import faulty
 from tests.peers.gmail import FakeGmail
+from tests.peers.graph import FakeGraph
 from tests.peers.jmap import ADDRESS, TOKEN, FakeJmap
 
 from postroom.model.errors import PostroomError
@@ -60,6 +61,22 @@ class OnGmail(Service):
         self._fake.forget_faults()
 
 
+class OnGraph(Service):
+    away = VacationRequest("", PLAIN.body, PLAIN.first_day, PLAIN.last_day)  # Outlook writes the subject
+
+    def __init__(self, fake: FakeGraph) -> None:
+        self._fake = fake
+
+    def account(self) -> dict[str, Any]:
+        return Graph(self._fake).account("alice")
+
+    @contextmanager
+    def losing(self) -> Iterator[None]:
+        self._fake.cut_next("PATCH", "mailboxSettings.update", after_effect=True)
+        yield
+        self._fake.forget_faults()
+
+
 class OnJmap(Service):
     def __init__(self, fake: FakeJmap) -> None:
         self._fake = fake
@@ -94,11 +111,14 @@ class OnSieve(Service):
         self._proxy.reset()
 
 
-@pytest.fixture(params=["gmail", "jmap", "sieve"])
+@pytest.fixture(params=["gmail", "graph", "jmap", "sieve"])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     if request.param == "gmail":
         with FakeGmail.started() as gmail:
             yield OnGmail(gmail)
+    elif request.param == "graph":
+        with FakeGraph.started() as graph:
+            yield OnGraph(graph)
     elif request.param == "jmap":
         with FakeJmap().run() as jmap:
             yield OnJmap(jmap)
@@ -128,16 +148,27 @@ async def test_what_a_person_approved_is_on_exactly_so_and_once(tmp_path: Any, s
         for _ in range(2):
             await worker.work_once(gate.gateway)
 
-        assert await state(gate) == (True, "Away", service.away.body)
+        assert await state(gate) == (True, service.away.subject, service.away.body)
         for line in service.away.body.splitlines():
             assert line in letter
-        for words in ("Away", "2030-01-01", "2030-02-01"):
+        for words in (service.away.subject, "2030-01-01", "2030-02-01"):
             assert words in letter
         (row,) = (await outbox.list_outbox(gate.gateway, include_finished=True)).results
         assert row.state == "done"
         await vacation.stop_vacation(gate.gateway, VacationRequest())
         await worker.work_once(gate.gateway)
         assert (await state(gate))[0] is False
+
+
+async def test_one_without_a_subject_is_left_to_the_server_to_name(tmp_path: Any, service: Service) -> None:
+    request = VacationRequest("", PLAIN.body, PLAIN.first_day, PLAIN.last_day)
+    async with gate_rig(tmp_path, accounts=[service.account()], gate="approval") as gate:
+        asked = await ordered(gate, request)
+        assert asked.approval is not None
+        letter = await approvals.show(gate.gateway, asked.approval.approval_id)
+        done = await approvals.approve(gate.gateway, asked.approval.approval_id, **BY_HAND)
+        assert ("the mail server writes one" in letter, done.status) == (True, "sent")
+        assert await state(gate) == (True, "", PLAIN.body)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +204,7 @@ async def test_a_lost_answer_is_settled_by_reading_it_back(tmp_path: Any, servic
                 await worker.work_once(gate.gateway)
         (row,) = (await outbox.list_outbox(gate.gateway, include_finished=True)).results
         assert (done.status, row.state) == ("sent", "done")
-        assert await state(gate) == (True, "Away", service.away.body)
+        assert await state(gate) == (True, service.away.subject, service.away.body)
 
 
 async def test_what_somebody_switched_off_meanwhile_is_not_switched_on_again(

@@ -15,9 +15,9 @@ MAX_DELAY = timedelta(days=365)
 _TOO_EARLY_OR_LATE = "send_at must be in the future, within one year."
 
 
-def check(draft: Draft, *, max_bytes: int) -> None:
+def check(draft: Draft, *, max_bytes: int, needs_subject: bool = True) -> None:
     """Raise InvalidRequest naming the field that is wrong."""
-    check_content(draft)
+    check_content(draft, needs_subject=needs_subject)
     _address(draft.sender.email, draft.sender.name, "identity")
     size = sum(len(file.content) for file in draft.files) + len(draft.forwarded or b"")
     if size > max_bytes:
@@ -28,10 +28,10 @@ def check(draft: Draft, *, max_bytes: int) -> None:
         )
 
 
-def check_content(draft: Draft) -> None:
+def check_content(draft: Draft, *, needs_subject: bool = True) -> None:
     """What can be said of it before the account is opened, which names the sender."""
     _recipients(draft)
-    _headers(draft)
+    _headers(draft, needs_subject=needs_subject)
     check_body(draft.text, draft.html, has_original=bool(draft.forwarded))
 
 
@@ -66,8 +66,8 @@ def _address(email: str, name: str, field: str) -> None:
     parse_address(email)
 
 
-def _headers(draft: Draft) -> None:
-    if not draft.subject.strip():
+def _headers(draft: Draft, *, needs_subject: bool) -> None:
+    if needs_subject and not draft.subject.strip():
         raise _invalid("subject", "The subject is empty. Write one.")
     if len(draft.subject) > MAX_SUBJECT:
         raise _invalid("subject", f"The subject is longer than {MAX_SUBJECT} characters.")

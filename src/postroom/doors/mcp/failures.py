@@ -15,6 +15,7 @@ from postroom.doors.mcp.log import log
 from postroom.model.errors import InternalError, InvalidRequest, NotFound, PostroomError
 
 MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a message body is far below, a runaway model is not
+_SHOWN = 5  # problems of one argument
 _ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+)\b[^.]*\.")
 
 
@@ -139,18 +140,28 @@ def _encodable(text: str) -> bool:
 
 def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
     """Pydantic's messages without the values, which may be message content; the arms of a union are alternatives."""
-    problems: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        name, said = str(problem["loc"][0]) if problem["loc"] else "arguments", problem["msg"]
+        place = problem["loc"]
+        name, said = str(place[0]) if place else "arguments", problem["msg"]
         if problem["type"] == "extra_forbidden":
-            said = f"Unknown name {str(problem['loc'][-1])[:60]}"
-        problems[name] = f"{problems[name]}, or: {said}" if name in problems else said
+            said = f"Unknown name {str(place[-1])[:60]}"
+        item = next((step for step in place[1:] if isinstance(step, int)), None)
+        shown = said if item is None else f"item {item + 1}: {said}"
+        found.setdefault(name, {}).setdefault(said if item is None else f"item: {said}", shown)
+    problems = {name: _alternatives([*shown.values()]) for name, shown in found.items()}
     listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
     return InvalidRequest(
         f"Invalid arguments for {tool}: {listed}. Correct them and call again.",
         reason="invalid_argument",
         details=problems,
     )
+
+
+def _alternatives(problems: list[str]) -> str:
+    """Of one argument. A mistake that many items share is among them once."""
+    more = [f"{len(problems) - _SHOWN} more problems"] if len(problems) > _SHOWN else []
+    return ", or: ".join([*problems[:_SHOWN], *more])
 
 
 def _internal(error: BaseException, tool: str) -> InternalError:

@@ -65,7 +65,7 @@ async def _alone(gateway: Gateway, order: Order) -> SendView:
 
 async def _pass(gateway: Gateway, order: Order) -> SendView:
     policy = policy_for(gateway, order.account, require_approval=order.wishes.require_approval)
-    limits.check(order.draft, max_bytes=policy.max_bytes)  # 1 validate
+    limits.check(order.draft, max_bytes=policy.max_bytes, needs_subject=order.needs_subject)  # 1 validate
     if gateway.settings.safety.dev_mode:  # 2 dev mode
         return _logged_only(order)
     denied = policy_denial(order.draft, policy)  # 3 policy
@@ -109,7 +109,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
     policy = policy_for(gateway, order.account, require_approval=order.wishes.require_approval)
     if not policy.gate.asks_in_client:
         return None
-    limits.check(order.draft, max_bytes=policy.max_bytes)
+    limits.check(order.draft, max_bytes=policy.max_bytes, needs_subject=order.needs_subject)
     if await _earlier(gateway, order) is not None:
         return None
     limits.check_schedule(order.wishes.send_at, gateway.now())

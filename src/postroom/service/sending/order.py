@@ -81,6 +81,11 @@ class Order:
     def envelope(self) -> WireEnvelope:
         return wire_envelope(self.draft)
 
+    @property
+    def needs_subject(self) -> bool:
+        """A vacation reply without one gets it from the server, out of the mail that it answers."""
+        return self.kind != "vacation"
+
     def as_send(self) -> NewSend:
         send_at = self.wishes.send_at
         return NewSend(

@@ -121,7 +121,8 @@ async def order_vacation(
     draft = Draft(sender=sender, to=(EVERYONE,), subject=wanted.subject, text=wanted.text)
     order = await make_order(gateway, opened, "set_vacation", "vacation", draft, wishes, native=action)
     is_in_effect = is_as_ordered(await opened.vacations.vacation(), wanted)
-    notes = (_period(gateway, wanted), *([besides] if besides else []))
+    subject = "" if wanted.subject else "It has no subject of its own: the mail server writes one."
+    notes = tuple(note for note in (_period(gateway, wanted), subject, besides) if note)
     return replace(order, notes=notes, was_undone=not is_in_effect)
 
 

@@ -64,6 +64,21 @@ def test_rejected_arguments_are_named_without_their_values() -> None:
     assert "secret" not in error.message
 
 
+def test_of_many_different_problems_of_an_argument_a_few_are_named_and_the_rest_counted() -> None:
+    class Item(BaseModel, extra="forbid"):
+        pass
+
+    class Arguments(BaseModel):
+        items: list[Item]
+
+    with pytest.raises(ValidationError) as wrong:
+        Arguments.model_validate({"items": [{f"key{number}": 1} for number in range(1000)]})
+
+    message = failures.as_postroom_error(wrong.value, "tool").message
+    assert "items: item 1: Unknown name key0, or: item 2: Unknown name key1, or: " in message
+    assert message.endswith(", or: 995 more problems. Correct them and call again.")
+
+
 def test_a_misspelt_argument_is_named_with_the_one_that_was_meant() -> None:
     with pytest.raises(InvalidRequest, match=r"Unknown argument bbc of send_email; did you mean bcc\?"):
         failures.refuse_unknown_arguments("send_email", {"bbc": "a@example.com"}, ["to", "bcc"])
