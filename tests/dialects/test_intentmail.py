@@ -532,6 +532,9 @@ async def test_errors_name_what_is_wrong_and_call_for_no_tool_that_is_absent(cal
     error = await call.error("get_message", message_id="999999")
     assert error["code"] == "NOT_FOUND"
     assert not re.search("list_emails|search_emails|read_email", error["message"])
+    (shown, *_) = (await call.ok("search_messages", query=""))["results"]
+    error = await call.error("move_message", message_id=shown["message_id"], destination="Sent")
+    assert error["message"].endswith("it holds what was written here. Use another folder.")
     assert "did you mean from" in (await call.error("search_messages", query="x", form="y"))["message"]
 
 

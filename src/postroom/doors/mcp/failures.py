@@ -15,7 +15,7 @@ from postroom.doors.mcp.log import log
 from postroom.model.errors import InternalError, InvalidRequest, NotFound, PostroomError
 
 MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a message body is far below, a runaway model is not
-_ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+)\b[^.]*\.")
+_ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+|undo)\b[^.]*\.")
 
 
 def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
