@@ -321,6 +321,23 @@ async def test_a_rule_is_a_dry_run_unless_it_is_to_be_saved(call: Any) -> None:
     assert await subjects(call, "in:inbox ladder") == ["Re: Ladder", "Ladder"]
 
 
+async def test_a_plan_that_the_rules_own_limit_cut_short_says_so(call: Any) -> None:
+    both = RULE.replace('"you@*"', '"*"').replace('"Ladder*"', '"*Ladder*"')
+    whole = await call.ok("create_rule", rule_yaml=both)
+    assert (whole["messages"]["total_count"], whole["messages"]["has_more"], whole["notices"]) == (2, False, [])
+    plan = await call.ok("create_rule", rule_yaml=both.replace("run: 100", "run: 3"))
+    page = plan["messages"]
+    assert (len(page["results"]), page["total_count"], page["has_more"]) == (1, 2, True)
+    assert page["total_count_is_minimum"] is True
+    assert plan["notices"] == ["More emails fulfil the rule than one run may change."]
+
+
+@pytest.mark.parametrize("meant", ["false", 0, "no"])
+async def test_nothing_but_false_saves_a_rule(call: Any, meant: Any) -> None:
+    assert (await call.error("create_rule", rule_yaml=RULE, dry_run=meant))["code"] == "INVALID_REQUEST"
+    assert (await call.ok("create_rule", rule_yaml=RULE, dry_run=False))["name"] == "archive-ladders"
+
+
 async def test_run_rule_plan_shows_what_a_saved_rule_would_do_and_does_nothing(call: Any) -> None:
     rule = await call.ok("create_rule", rule_yaml=RULE, dry_run=False)
 

@@ -115,6 +115,17 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
         )
 
 
+def refuse_truth_for_number(tool: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
+    """Pydantic takes `true` for 1, which may be the number of somebody's draft."""
+    for name, value in arguments.items():
+        if isinstance(value, bool) and properties[name].get("type") in ("integer", "number"):
+            raise InvalidRequest(
+                f"Invalid arguments for {tool}: {name}: Input should be a number. Correct them and call again.",
+                reason="invalid_argument",
+                details={"field": name},
+            )
+
+
 def _texts(value: Any) -> Iterator[str]:
     """However deeply nested."""
     if isinstance(value, str):
