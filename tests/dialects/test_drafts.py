@@ -107,6 +107,13 @@ async def test_no_number_is_shown_or_taken_without_its_folder(call, mailbox, too
     assert refused.startswith(f"Invalid arguments for {tool}: folder:")
 
 
+async def test_true_is_no_number(call, mailbox):
+    await call.ok("create_draft", to="bob@example.test", subject="First", body="Hello.")
+    given = {"uid": True, "to": "eve@example.test", "subject": "Other", "body": "x"}
+    assert "uid: Input should be a number" in text_of(await call("update_draft", **given))
+    assert [mail["Subject"] for _, mail in saved(mailbox).values()] == ["First"]
+
+
 async def test_quoted_history_that_was_left_out_can_be_read(call, mailbox):
     asked, head = (
         "What do you think of our offer for the long ladder?",

@@ -321,6 +321,14 @@ async def test_nothing_but_true_confirms(graph, nearly):
     assert graph.provider.attempts == []
 
 
+@pytest.mark.parametrize(("tool", "choice"), [("send_email", "save_to_sent_items"), ("reply_email", "reply_all")])
+async def test_a_choice_is_true_or_false_and_no_word_for_it(graph, tool, choice):
+    given = {"message_id": await graph.letter(), "comment": "Danke!"} if tool == "reply_email" else MAIL
+    error = await graph.refusal(tool, **given, **{choice: "yes"})
+    assert (error["code"], list(error["details"])) == ("ValidationError", [choice])
+    assert graph.provider.attempts == []
+
+
 async def test_an_address_that_is_none_is_called_so_in_the_contract_s_words(tmp_path):
     async with graph_desk(tmp_path) as graph:
         error = await graph.refusal("send_email", **{**MAIL, "to": [BOB, "nicht-eine-email"]})

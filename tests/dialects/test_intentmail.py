@@ -321,6 +321,23 @@ async def test_a_rule_is_a_dry_run_unless_it_is_to_be_saved(call: Any) -> None:
     assert await subjects(call, "in:inbox ladder") == ["Re: Ladder", "Ladder"]
 
 
+async def test_a_plan_that_the_rules_own_limit_cut_short_says_so(call: Any) -> None:
+    both = RULE.replace('"you@*"', '"*"').replace('"Ladder*"', '"*Ladder*"')
+    whole = await call.ok("create_rule", rule_yaml=both)
+    assert (whole["messages"]["total_count"], whole["messages"]["has_more"], whole["notices"]) == (2, False, [])
+    plan = await call.ok("create_rule", rule_yaml=both.replace("run: 100", "run: 3"))
+    page = plan["messages"]
+    assert (len(page["results"]), page["total_count"], page["has_more"]) == (1, 2, True)
+    assert page["total_count_is_minimum"] is True
+    assert plan["notices"] == ["More emails fulfil the rule than one run may change."]
+
+
+@pytest.mark.parametrize("meant", ["false", 0, "no"])
+async def test_nothing_but_false_saves_a_rule(call: Any, meant: Any) -> None:
+    assert (await call.error("create_rule", rule_yaml=RULE, dry_run=meant))["code"] == "INVALID_REQUEST"
+    assert (await call.ok("create_rule", rule_yaml=RULE, dry_run=False))["name"] == "archive-ladders"
+
+
 async def test_run_rule_plan_shows_what_a_saved_rule_would_do_and_does_nothing(call: Any) -> None:
     rule = await call.ok("create_rule", rule_yaml=RULE, dry_run=False)
 
@@ -532,6 +549,9 @@ async def test_errors_name_what_is_wrong_and_call_for_no_tool_that_is_absent(cal
     error = await call.error("get_message", message_id="999999")
     assert error["code"] == "NOT_FOUND"
     assert not re.search("list_emails|search_emails|read_email", error["message"])
+    (shown, *_) = (await call.ok("search_messages", query=""))["results"]
+    error = await call.error("move_message", message_id=shown["message_id"], destination="Sent")
+    assert error["message"].endswith("it holds what was written here. Use another folder.")
     assert "did you mean from" in (await call.error("search_messages", query="x", form="y"))["message"]
 
 

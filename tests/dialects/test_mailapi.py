@@ -506,6 +506,15 @@ async def test_a_mailbox_that_does_not_exist_is_named_with_those_that_do(call, i
     assert refs_in(inbox, "INBOX") == [ref]
 
 
+@pytest.mark.parametrize("mailbox", ["Sent", "Drafts"])
+async def test_where_nothing_may_be_moved_no_tool_is_advised_that_is_absent(call, inbox, mailbox):
+    ref = inbox.add(letter())
+    with pytest.raises(MCPError) as refused:
+        await call("move_email", email_id=ref, to_mailbox=mailbox)
+    written_here = f"Messages cannot be moved to {mailbox}: it holds what was written here. Use another folder."
+    assert refused.value.error.message == f"Failed to move email: {written_here}"
+
+
 # --- the roadmap
 
 

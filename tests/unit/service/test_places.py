@@ -40,7 +40,7 @@ def test_nothing_is_put_into_sent_or_drafts_or_what_could_become_one(folder: Fol
         there.require_open_to_all(folder)
     assert folder.name in refusal.value.message
     assert "Use another folder" in refusal.value.message
-    assert "undo puts back" in refusal.value.message
+    assert "Call undo to put back" in refusal.value.message
 
 
 def test_the_name_of_a_folder_that_is_refused_is_shown_without_hidden_signs() -> None:
@@ -61,7 +61,7 @@ def test_a_noted_place_is_found_by_its_ref_whatever_it_is_called_now() -> None:
 
 
 def test_a_folder_that_is_gone_takes_nothing_back() -> None:
-    with pytest.raises(NotFound, match=r"is gone\. Move the message to another one with move_email"):
+    with pytest.raises(NotFound, match=r"is gone\. Call move_email to move it"):
         Places([INBOX]).still(HERE.of(PLANS))
 
 

@@ -16,7 +16,7 @@ from postroom.model.errors import InternalError, InvalidRequest, NotFound, Postr
 
 MAX_ARGUMENT_CHARS = 2_000_000  # of all texts of one call; a message body is far below, a runaway model is not
 _SHOWN = 5  # problems of one argument
-_ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+)\b[^.]*\.")
+_ADVICE = re.compile(r"\s*\bCall ([a-z]+(?:_[a-z]+)+|undo)\b[^.]*\.")
 
 
 def failure(error: PostroomError, _tool: str = "") -> CallToolResult:
@@ -114,6 +114,17 @@ def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:
             reason="invalid_argument",
             details={"limit": MAX_ARGUMENT_CHARS},
         )
+
+
+def refuse_truth_for_number(tool: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
+    """Pydantic takes `true` for 1, which may be the number of somebody's draft."""
+    for name, value in arguments.items():
+        if isinstance(value, bool) and properties[name].get("type") in ("integer", "number"):
+            raise InvalidRequest(
+                f"Invalid arguments for {tool}: {name}: Input should be a number. Correct them and call again.",
+                reason="invalid_argument",
+                details={"field": name},
+            )
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -227,7 +227,9 @@ class PostroomServer(MCPServer[Gateway]):
         tool = self._registered.get(name)
         if tool is None:
             raise failures.refuse_unknown_tool(name, self._registered, self._toolset_of)
-        failures.refuse_unknown_arguments(name, arguments, tool.parameters.get("properties", {}))
+        properties = tool.parameters.get("properties", {})
+        failures.refuse_unknown_arguments(name, arguments, properties)
+        failures.refuse_truth_for_number(name, arguments, properties)
         failures.refuse_unfit_text(name, arguments)
         return {key: value for key, value in arguments.items() if value is not None}
 

@@ -57,7 +57,7 @@ class Places:
     def _still(self, place: Mapping[str, Any]) -> Folder:
         folder = next((folder for folder in self.folders if folder.ref == place["folder_ref"]), None)
         if folder is None:
-            raise NotFound("The folder the message was in is gone. Move the message to another one with move_email.")
+            raise NotFound("The folder the message was in is gone. Call move_email to move it to another one.")
         if self._noted(folder)["role"] != place["role"]:
             self.require_open_to_all(folder)
         return folder
@@ -66,7 +66,7 @@ class Places:
         if role_to_come(folder, self.folders) in _OWN_WRITING:
             raise PermissionDenied(
                 f"Messages cannot be moved to {clean_line(folder.name)}: it holds what was written here. Use another "
-                "folder; the draft tools write drafts, and undo puts back what was moved out."
+                "folder. Call create_draft to write a draft. Call undo to put back what was moved out."
             )
 
 

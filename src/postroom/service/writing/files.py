@@ -110,7 +110,8 @@ def _split(name: str) -> tuple[str, str, str]:
         email_id = attachment_id = ""
     if not (email_id and attachment_id):
         raise InvalidRequest(
-            "An attachment of another email is written mail:email_id/attachment_id, with ids from list_attachments.",
+            "An attachment of another email is written mail:email_id/attachment_id. "
+            "Call list_attachments to see the ids.",
             details={"field": "attachments"},
         )
     return owner, email_id, attachment_id

@@ -103,7 +103,7 @@ def last_sent(connection: sqlite3.Connection, account: str, draft_ref: str, with
 def taken(send: Send) -> Conflict:
     return Conflict(
         f"This draft is already in the outbox as {send.send_id} ({send.state.value}), for another time or with "
-        "other options. Nothing was sent; to send it differently, first stop that send with cancel_send.",
+        "other options. Nothing was sent. Call cancel_send to stop that send, and then send it differently.",
         reason="draft_on_its_way",
         details={"send_id": send.send_id, "state": send.state.value},
     )

@@ -119,6 +119,7 @@ def test_a_disabled_tool_is_told_apart_from_one_that_does_not_exist() -> None:
         ("Gone. Call list_drafts.", "Gone."),
         ("Gone. Call list_drafts to see them. Then try again.", "Gone. Then try again."),
         ("Gone. Call list_emails to see what is there.", "Gone. Call list_emails to see what is there."),
+        ("Use another. Call create_draft to write one. Call undo to put it back.", "Use another."),
         ("Call list_drafts.", "Call list_drafts."),
     ],
 )

@@ -37,7 +37,9 @@ Body = Annotated[
 ]
 BodyType = Annotated[Literal["text", "html"], Field(description="Body-Format: 'text' für Plain-Text, 'html' für HTML")]
 Importance = Annotated[Literal["low", "normal", "high"], Field(description="Wichtigkeit der E-Mail")]
-SaveToSentItems = Annotated[bool, Field(description="E-Mail in 'Gesendete Elemente' speichern (default: true)")]
+SaveToSentItems = Annotated[
+    bool, Field(strict=True, description="E-Mail in 'Gesendete Elemente' speichern (default: true)")
+]
 AnsweredId = Annotated[str, Field(min_length=1, description="ID der Original-E-Mail, auf die geantwortet wird")]
 ReplyText = Annotated[
     str,
@@ -48,7 +50,7 @@ ReplyText = Annotated[
     ),
 ]
 ReplyAll = Annotated[
-    bool, Field(description="Wenn true: Reply-All an alle Empfänger. Wenn false: nur an den Absender.")
+    bool, Field(strict=True, description="Wenn true: Reply-All an alle Empfänger. Wenn false: nur an den Absender.")
 ]
 ForwardedId = Annotated[str, Field(min_length=1, description="ID der E-Mail, die weitergeleitet werden soll")]
 ForwardTo = Annotated[

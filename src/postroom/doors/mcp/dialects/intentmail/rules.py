@@ -8,6 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from postroom.doors.mcp.dialects.intentmail import results, shapes
+from postroom.doors.mcp.dialects.postroom.rule_results import MORE_THAN_ONE_RUN
 from postroom.doors.mcp.failures import advice_within
 from postroom.doors.mcp.toolbox import Toolset
 from postroom.service.gateway import Gateway
@@ -40,7 +41,9 @@ matches (glob) greater_than less_than; add not: true to negate. Actions: apply_l
 async def create_rule(
     gateway: Gateway,
     rule_yaml: Annotated[str, Field(description=_YAML)],
-    dry_run: Annotated[bool, Field(description="false saves the rule; true only shows what it would do")] = True,
+    dry_run: Annotated[
+        bool, Field(strict=True, description="false saves the rule; true only shows what it would do")
+    ] = True,
 ) -> CallToolResult:
     """Define automation rule (YAML format)"""
     from postroom.service.rules import rules
@@ -80,8 +83,18 @@ def _rule(view: RuleView) -> shapes.Rule:
 
 
 def _plan(view: PlanView) -> shapes.DryRunPlan:
-    """Of a long plan the beginning is listed; the counts are of all of it."""
+    """Of a long plan the beginning is listed; the counts are of all of it, and how many more emails fulfil the rule
+    than one run may change is not known."""
     listed = view.results[:MAX_LISTED]
+    messages: shapes.PlannedPage = {
+        "results": [_planned(email) for email in listed],
+        "total_count": view.matched + view.has_more,
+        "limit": MAX_LISTED,
+        "offset": 0,
+        "has_more": view.has_more or view.matched > len(listed),
+    }
+    if view.has_more:
+        messages["total_count_is_minimum"] = True
     return {
         "plan_id": view.plan_id,
         "rule_id": view.rule_id,
@@ -89,14 +102,8 @@ def _plan(view: PlanView) -> shapes.DryRunPlan:
         "expires": view.expires,
         "action_count": view.action_count,
         "examined": view.examined,
-        "messages": {
-            "results": [_planned(email) for email in listed],
-            "total_count": view.matched,
-            "limit": MAX_LISTED,
-            "offset": 0,
-            "has_more": view.has_more or view.matched > len(listed),
-        },
-        "notices": list(map(advice_within, view.notices)),
+        "messages": messages,
+        "notices": [*([MORE_THAN_ONE_RUN] if view.has_more else []), *map(advice_within, view.notices)],
     }
 
 

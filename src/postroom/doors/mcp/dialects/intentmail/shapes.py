@@ -106,6 +106,7 @@ PlannedMessage = TypedDict(
 
 class PlannedPage(Page):
     results: list[PlannedMessage]
+    total_count_is_minimum: NotRequired[bool]
 
 
 class DryRunPlan(TypedDict):

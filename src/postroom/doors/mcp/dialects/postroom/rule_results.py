@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from postroom.service.rules.views import PlannedEmail, PlanView, RulePage, RuleView, RunItem, RunView
 
 MAX_LISTED, MAX_LINES = 100, 20
+MORE_THAN_ONE_RUN = "More emails fulfil the rule than one run may change."
 _ROW = ("email_id", "mailbox", "from", "subject", "date")
 
 
@@ -68,7 +69,7 @@ def _plan(view: PlanView) -> str:
     if not view.matched:
         return " ".join([f"Plan {view.plan_id}: nothing to do; {view.examined} emails examined.", *view.notices])
     head = f"Plan {view.plan_id} for {emails}, {view.action_count} actions; nothing was changed."
-    more = ["More emails fulfil the rule than one run may change."] if view.has_more else []
+    more = [MORE_THAN_ONE_RUN] if view.has_more else []
     lines = [
         f"{email.email_id} {cut(email.row.sender, 40)} | {cut(email.row.subject, 52)} -> {'; '.join(email.actions)}"
         for email in view.results[:MAX_LINES]

@@ -36,7 +36,9 @@ weekly, {every_minutes: 30}), safety {dry_run_required, audit, max_actions_per_r
 async def create_rule(
     gateway: Gateway,
     rule_yaml: Annotated[str, Field(description=_YAML)],
-    dry_run: Annotated[bool, Field(description="false saves the rule; true only shows what it would do")] = True,
+    dry_run: Annotated[
+        bool, Field(strict=True, description="false saves the rule; true only shows what it would do")
+    ] = True,
     account: AccountName = "",
 ) -> CallToolResult:
     """Plan or save a rule. By default a dry run: nothing is saved or changed; the plan shows what the rule would do."""
