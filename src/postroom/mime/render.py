@@ -291,7 +291,7 @@ def _links(body: Body) -> Rendered:
         found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
         return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
     document = open_html(body.html).document
-    return Rendered(to_links(document), defects=_LINKS_CUT if has_more_links(document) else ())
+    return Rendered(clean_text(to_links(document)), defects=_LINKS_CUT if has_more_links(document) else ())
 
 
 def _flagged(html: str) -> OpenedHtml:

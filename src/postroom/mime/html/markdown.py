@@ -56,7 +56,7 @@ def to_markdown(document: Document) -> str:
     _tell_images(document)
     _tell_backgrounds(document)
     _tell_links(document)
-    return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
+    return _TAG.sub(r"\\<", compact(document.to_markdown(_options())))
 
 
 def to_plain_text(document: Document, tags: Tags | None = None) -> str:
@@ -84,7 +84,7 @@ def to_text_with_links(document: Document) -> str:
 
 
 def compact(text: str) -> str:
-    """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
+    """Cleaned, no runs of spaces, no trailing spaces."""
     text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
     if "\t" in text or "\\" in text or _ODD_LINE.search(text):
         text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", text))
