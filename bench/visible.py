@@ -24,7 +24,7 @@ from tests.unit.mime import hiding_ways
 import browser
 from postroom.mime.clean import clean_text
 from postroom.mime.html.document import open_html
-from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.doubts import DOUBT_CLOSES, DOUBT_OPENS
 from postroom.mime.html.markdown import to_plain_text
 from postroom.mime.read.parse import parse
 

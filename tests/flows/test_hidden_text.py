@@ -65,3 +65,28 @@ async def test_no_tool_shows_what_a_reader_does_not_see(read_all: Caller, name: 
 @pytest.mark.parametrize("name", SHOWN)
 async def test_what_nearly_all_readers_show_is_shown(read_all: Caller, name: str) -> None:
     assert "zebrafish" in await everything_shown(read_all, name)
+
+
+async def test_doubtful_text_is_marked_on_every_page_of_a_message(caller: Caller, tmp_path: Path) -> None:
+    words = " ".join(f"zebrafish{number}" for number in range(300))
+    account = LocalAccount(name="alex", provider="local", address="alex@demo.example", path=tmp_path / "alex.db")
+    mailbox = LocalMailbox(account, ProviderContext(home=tmp_path, neighbours=(account,), read_only=False))
+    await mailbox.connect()
+    mail = letter("Eve <eve@example.com>", "Pages", "", hours_ago=1, message_id="pages")
+    mail.set_content(f"<p>Good morning.</p><details><summary>x</summary><p>{words}</p></details>", subtype="html")
+    await mailbox.add_messages([NewMail(raw=mail.as_bytes())])
+    await mailbox.close()
+    email_id = await caller.email_id("subject:Pages")
+
+    offset, pages = 0, []
+    while True:
+        shown = await caller.ok("read_email", email_id=email_id, offset=offset, max_chars=500)
+        pages.append(shown["untrusted"]["body"])
+        offset = shown["offset"] + len(pages[-1])
+        if not shown["truncated"]:
+            break
+
+    assert len(pages) > 5
+    assert "zebrafish299" in pages[-1]
+    for page in pages[1:]:
+        assert page.startswith("[hidden? ")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from postroom.mime.clean import clean_line, clean_text, hidden_runs
 from postroom.mime.html import reversals
 from postroom.mime.html.document import OpenedHtml, open_html
-from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.doubts import DOUBT_CLOSES, DOUBT_OPENS, with_even_marks
 from postroom.mime.html.hidden_words import HiddenText, is_negligible, reads_like_an_order, warnings
 from postroom.mime.html.links import LINK_IN_TEXT, shorten_in_text
 from postroom.mime.html.markdown import (
@@ -244,7 +244,7 @@ def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendere
     cleaned = clean_text(source)
     shown = shorten_in_text(cleaned) if fmt == "markdown" else cleaned
     result = fold_text(shown, context) if context else Folded(shown)
-    folded = compact(result.text) if fmt == "markdown" else result.text.strip()
+    folded = compact(result.text) if fmt == "markdown" else with_even_marks(result.text).strip()
     defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
     spelt = [HiddenText("characters", run) for run in hidden_runs(source, cleaned)]
     notes = warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
@@ -291,7 +291,7 @@ def _links(body: Body) -> Rendered:
         found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
         return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
     document = open_html(body.html).document
-    return Rendered(to_links(document), defects=_LINKS_CUT if has_more_links(document) else ())
+    return Rendered(clean_text(to_links(document)), defects=_LINKS_CUT if has_more_links(document) else ())
 
 
 def _flagged(html: str) -> OpenedHtml:
@@ -323,7 +323,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         if is_pixel(image):
             image.decompose()
     node = opened.document.select_one("body") or opened.document
-    shown = clean_text(str(_sanitizer().sanitize(node))).strip()
+    shown = with_even_marks(clean_text(str(_sanitizer().sanitize(node)))).strip()
     was_cut = opened.was_cut or len(shown) > 2 * MAX_RENDERED
     notes = _notes(opened, shown, shown)
     shown = shown[: 2 * MAX_RENDERED] + (f"<p>{_CUT_NOTE.strip()}</p>" if was_cut else "")

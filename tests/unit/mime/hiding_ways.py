@@ -25,6 +25,46 @@ _LONG = [
     "<div>" * 505 + "<div style='display:none'>" + "<p>" * 3 + "SECRET",
     "<div style='display:none'>" + "<span>" * 700 + "SECRET" + "</span>" * 700 + "</div>",
 ]
+# With characters that are seen nowhere, each for what it is to a browser: of most of them part of a name.
+_CHARACTERS_HIDE = [
+    "<p\x0chidden>SECRET</p>",
+    "<p\x0cstyle='display:none'>SECRET</p>",
+    "<!-- a --\u200b> SECRET -->",
+    "<!-- a -\u00ad-> SECRET -->",
+    "<!-- a --\0> SECRET -->",
+    "<style>p:not(.x){display:none}</style><p class='\u00a0x'>SECRET</p>",
+    "<style>.b\u00a0c{display:none}</style><p class='b\u00a0c'>SECRET</p>",
+    "<style>.a{font-family:'x\u2028';display:none}</style><p class=a>SECRET</p>",
+    "<style>.a{display:none}p.a{display:block\u200b}</style><p class=a>SECRET</p>",
+    "<style>.a{display:none}</style><p class='b\x0ca'>SECRET</p>",
+    "<style>.a{display:none}.b\x0c.a{display:block}</style><p class='a b'>SECRET</p>",
+    "<style>.a\x0cp{display:none}</style><div class=a><p>SECRET</p></div>",
+    "<style>/* *\u200b/ .a{display:block!important} */.a{display:none}</style><p class=a>SECRET</p>",
+    *[
+        f"<style>.a{{display:none}}{rule}</style><p class=a>SECRET</p>"
+        for rule in (
+            "\u00a0.a{display:block}",
+            "\u2003.a{display:block}",
+            ".a\u00a0{display:block}",
+            ".a{display:block\u00a0}",
+            "\x0b.a{display:block}",
+            "@media \u00a0screen{.a{display:block}}",
+            "@media screen\u00a0{.a{display:block}}",
+            "@media\u00a0screen{.a{display:block}}",
+            "@supports (display:bloc\u212a){.a{display:block}}",
+            "@supports (display:block\u00a0){.a{display:block}}",
+        )
+    ],
+]
+_CHARACTERS_SHOW = [
+    "<p><\u200bstyle> SECRET </style></p>",
+    "<p><\0script>SECRET</script></p>",
+    "<div\u00a0hidden>SECRET</div>",
+    "<p style='disp\u200blay:none'>SECRET</p>",
+    "<style>.a{display:none}.a:not(.\u00a0x){display:block}</style><p class=a>SECRET</p>",
+    "<style>.a{display:none}@supports not (display:bloc\u212a){.a{display:block}}</style><p class=a>SECRET</p>",
+    "<input value='SECRET' type='hidden\u00a0'>",
+]
 
 
 def _section(name: str) -> list[str]:
@@ -32,8 +72,8 @@ def _section(name: str) -> list[str]:
     return [line for line in text.partition(f"[{name}]\n")[2].partition("\n\n")[0].split("\n") if line]
 
 
-HIDDEN = [*_section("hidden"), *_LONG]
-SEEN = [*_section("seen"), "<div>" * (MAX_HTML_DEPTH - 2) + "SECRET"]
+HIDDEN = [*_section("hidden"), *_LONG, *_CHARACTERS_HIDE]
+SEEN = [*_section("seen"), *_CHARACTERS_SHOW, "<div>" * (MAX_HTML_DEPTH - 2) + "SECRET"]
 READERS_SHOW = _section("readers show")
 UNREADABLE = _section("unreadable")
 DOUBTFUL = _section("doubtful")

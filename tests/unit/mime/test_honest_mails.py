@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.html.hidden import DOUBT_OPENS
+from postroom.mime.html.doubts import DOUBT_OPENS
 from postroom.mime.render import render
 from postroom.model.message import Body
 

@@ -235,3 +235,12 @@ def test_line_breaks_in_emphasis_are_line_breaks(tag: str) -> None:
     assert markdown(f"<{tag}>one<br><br>two</{tag}>").split() == ["one", "two"]
     assert markdown(f"<{tag}>é<br>two!</{tag}>x").replace("*", "") == "é\ntwo!x"
     assert markdown(f"<{tag}>type &lt;br&gt; for one</{tag}>").replace("*", "") == "type \\<br> for one"
+
+
+def test_an_invisible_character_does_not_make_a_tag_of_words() -> None:
+    assert markdown("<p>&lt;\u200bb>a&lt;&#8203;/b></p>") == "\\<b>a\\</b>"
+
+
+def test_links_in_full_have_no_invisible_characters() -> None:
+    html = '<a href="https://news.example/a&#xE0041;&#173;b">news</a>'
+    assert render(Body(html=html), fmt="links", keep_quoted=True).text == "1. https://news.example/ab"

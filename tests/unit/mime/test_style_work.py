@@ -13,7 +13,7 @@ from postroom.mime.css.matching import Matches
 from postroom.mime.css.rules import read_sheet
 from postroom.mime.css.selectors import shape_of
 from postroom.mime.html.document import open_html
-from postroom.mime.html.hidden import DOUBT_OPENS
+from postroom.mime.html.doubts import DOUBT_OPENS
 from postroom.mime.html.markdown import to_markdown
 from postroom.mime.limits import MAX_CASCADE_WORK, MAX_MATCHES, MAX_STYLE_WORK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.html.hidden import DOUBT_OPENS
+from postroom.mime.html.doubts import DOUBT_OPENS
 from postroom.mime.quotes.folding import context_of
 from postroom.mime.read.parse import Parsed, parse
 from postroom.mime.render import Rendered, render, search_text, snippet

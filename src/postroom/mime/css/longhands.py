@@ -38,7 +38,7 @@ OVERLAID: Final = "-overlaid"  # our own property: something that is not an elem
 UNDECIDED: Final = "-undecided"  # our own property: only a browser knows what a value stands for
 _LONGEST: Final = 4_000  # characters of a value
 _SHORT: Final = 200  # of one that is worth caching
-_STANDS_FOR = re.compile(r"(?<![\w-])(?:if|attr|--[\w-]++)\(")
+_STANDS_FOR = re.compile(r"(?<![\w-])(?:if|attr|env(?!\(\s*+safe-area-inset-)|--[\w-]++)\(")
 BACKWARDS: Final = frozenset({"bidi-override", "isolate-override"})  # letters in the order that `direction` says
 _POSITIONS: Final = frozenset({"static", "relative", "absolute", "fixed", "sticky"})
 _NONE: Final = frozenset({"none"})
@@ -53,9 +53,14 @@ def longhands(name: str, value: str, quirks: bool) -> Style:
     value = value if len(value) <= _LONGEST else UNKNOWN
     if "(" in value:
         if _STANDS_FOR.search(value):
-            return {UNDECIDED: "yes"}
+            return undecided(name, quirks)
         value += ")" * (value.count("(") - value.count(")"))  # the end of a style closes what is open
     return (_usual_longhands if len(value) <= _SHORT else _longhands)(name, value, quirks)
+
+
+def undecided(name: str, quirks: bool) -> Style:
+    """Of a value that only a browser knows. What the property was set to before may no longer hold."""
+    return {**longhands(name, "unset", quirks), UNDECIDED: "yes"}
 
 
 def _longhands(name: str, value: str, quirks: bool) -> Style:

@@ -6,6 +6,7 @@ the selector. It is estimated before matching, since both are untrusted.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _MANY: Final = 24  # rules from which it pays to profile the document
 _LARGE: Final = 2_000  # elements, the same
+_CLASS = re.compile(r"[^ \t\n\r\f]++")
 _CHARACTERS: Final = 16  # of an attribute that are compared in the time of one element
 
 
@@ -74,7 +76,7 @@ def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str
     for identity, count in Counter(filter(None, ids)).items():
         names[f"#{identity.lower()}"] += count
     for value, count in Counter(filter(None, classes)).items():
-        for name in set(value.lower().split()):
+        for name in set(_CLASS.findall(value.lower())):
             names[f".{name}"] += count
     return names
 

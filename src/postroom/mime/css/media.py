@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.mime.css.conditions import holds
 from postroom.mime.css.screen import HEIGHT, WIDTH, number
-from postroom.mime.css.syntax import split_outside, unescaped
+from postroom.mime.css.syntax import BLANKS, split_outside, unescaped
 from postroom.mime.css.values import pixels
 
 _MAX_QUERY: Final = 1_000  # characters
@@ -57,7 +57,7 @@ _STATES: Final = {
 
 def media_holds(query: str) -> bool:
     """A list of media queries; the empty one is always true."""
-    return _media_holds(query.strip()[:_MAX_QUERY])
+    return _media_holds(query.strip(BLANKS)[:_MAX_QUERY])
 
 
 @lru_cache(maxsize=512)

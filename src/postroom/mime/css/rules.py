@@ -14,11 +14,13 @@ from postroom.mime.css.media import media_holds
 from postroom.mime.css.selectors import Shape, for_library, shape_of, weight_of
 from postroom.mime.css.supports import supports_holds
 from postroom.mime.css.syntax import (
+    BLANKS,
     Declaration,
     at_rule,
     blocks,
     declaration,
     declarations,
+    preprocessed,
     sheet_in,
     split_outside,
     unescaped,
@@ -133,10 +135,10 @@ class _Reader:
             for layer in rest.split(","):
                 self._layer(layer, where)
         elif name == "@import" and (sheet := sheet_in(statement)) and where.depth < MAX_STYLE_DEPTH:
-            self.read(without_comments(sheet), (), where.deeper())
+            self.read(without_comments(preprocessed(sheet)), (), where.deeper())
 
     def _layer(self, name: str, where: _Where) -> _Where:
-        path = f"{where.path}.{name.strip() or len(self.layers)}"
+        path = f"{where.path}.{name.strip(BLANKS) or len(self.layers)}"
         return replace(where.deeper(), path=path, layer=self.layers.setdefault(path, len(self.layers) - _NO_LAYER))
 
     def _read_block(self, prelude: str, body: str, parents: tuple[str, ...], around: str, where: _Where) -> None:
@@ -173,15 +175,22 @@ class _Reader:
                 unescaped(condition): one.value for one in declarations(body) if one.name == "initial-value"
             }
         elif name == "@scope":
-            within = _selectors(condition.partition(" to ")[0].strip().strip("()"), "")
-            self.read(body, (f":is({','.join(within)})",) if within else parents, where.deeper())
+            self._read_scope(condition, body.replace(":scope", "&"), parents, where.deeper())
+
+    def _read_scope(self, condition: str, body: str, parents: tuple[str, ...], where: _Where) -> None:
+        """What is within certain elements; what is these elements themselves, or beyond its other end, is not sure."""
+        start, has_end, _ = condition.partition(" to ")
+        within = _selectors(start.strip(BLANKS).strip("()"), "")
+        if not has_end:
+            self.read(body, (f":is({','.join(within)})",) if within else parents, where)
+        self.read(body, ("*",), replace(where, is_sure=False))
 
 
 def _selectors(prelude: str, around: str) -> tuple[str, ...]:
     """The selectors of a list, each as it would be written at the top level. Empty if one of them is invalid."""
-    if len(around) > _MAX_NESTED:
+    if len(around) > _MAX_NESTED or not prelude:
         return ()
-    found = tuple(selector.strip() for selector in split_outside(for_library(prelude), ","))
+    found = tuple(selector.strip(BLANKS) for selector in split_outside(for_library(prelude), ","))
     if not around:
         return found if all(weight_of(one) is not None or _PSEUDO_ELEMENT.search(one) for one in found) else ()
     size = len(prelude) + len(around) * max(len(found), prelude.count("&"))
@@ -204,7 +213,7 @@ def _read_sheet(text: str, has_containers: bool) -> Sheet:
     reader = _Reader(is_whole=len(text) <= MAX_STYLE, room=10_000 + 10 * min(len(text), MAX_STYLE))
     reader.has_containers = has_containers or _CONTAINER.search(text) is not None
     for one in text[:MAX_STYLE].split(END_OF_SHEET):
-        reader.read(without_comments(one), (), _Where())
+        reader.read(without_comments(preprocessed(one)), (), _Where())
     return Sheet(
         tuple(reader.rules),
         reader.is_whole,

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from postroom.mime.css.syntax import BLANKS
+
 _ATTRIBUTE = re.compile(r"""\[[^\[\]"']*+(?:"[^"]*+"|'[^']*+')?[^\[\]"']*+\]""")
 _STATE = re.compile(r"::?[a-z-]++(?!\()", re.IGNORECASE)
 _FUNCTION = re.compile(r":([a-z-]++)\(([^()]*+)\)", re.IGNORECASE)
-_COMBINATOR = re.compile(r"\s*+[>+~]\s*+|\s++")
+_COMBINATOR = re.compile(r"[ \t\n]*+[>+~][ \t\n]*+|[ \t\n]++")
 _WITHIN = re.compile(r"[>+~]|(?<=[^\s,])\s++(?=[^\s,])")
 _NAME = re.compile(r"[.#]?(?:[\w-]|[^\x00-\x7f])++")
 _UNKNOWN_STATE = re.compile(
@@ -20,7 +22,7 @@ _UNKNOWN_STATE = re.compile(
     re.IGNORECASE,
 )
 _IN_OTHER_WORDS: Final = {
-    "defined": ":is(*)",
+    "defined": ":not(.\u00f8\u00f8)",  # all, with the weight of a class
     "-webkit-any": ":is",
     "-webkit-any-link": ":any-link",
     "open": ":is(details[open],dialog[open])",
@@ -75,7 +77,7 @@ def _shape(selector: str) -> Shape:
     beside, reads = "~" in selector or "nth-" in selector, "[" in selector
     if any(sign in bare for sign in "\\([:|\"'&"):
         return Shape((), (), steps, 2 + selector.count("("), beside=beside, reads_attributes=reads)
-    compounds = _COMBINATOR.split(bare.lower().strip())
+    compounds = _COMBINATOR.split(bare.lower().strip(BLANKS))
     reaches = far + (len(compounds) > 1)
     needs = tuple(name for compound in compounds for name in _NAME.findall(compound))
     return Shape(needs, tuple(_NAME.findall(compounds[-1])), steps, reaches, beside=beside, reads_attributes=reads)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
-from postroom.mime.css.longhands import UNDECIDED, WIDE, longhands
+from postroom.mime.css.longhands import WIDE, longhands, undecided
 from postroom.mime.css.matching import Matches
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import END_OF_SHEET, Rule, Sheet, read_sheet
@@ -37,6 +37,7 @@ _DARK_PAGE: Final = 'meta[name="color-scheme" i][content~="dark" i]:not([content
 _CONTAINERS: Final = '[style*="container" i]'
 _SHORT: Final = 300  # characters of a style that is worth caching beyond its document
 _LONGEST: Final = 1_000  # characters of a variable's value
+_NO_VALUE: Final = "initial"  # of a variable, as if it had never been set
 _VALUES: Final = 10  # variables of one value
 _STYLE: Final = 6  # units of work for any style
 _VARIABLES: Final = 20  # inherited variables that are processed in one unit
@@ -183,7 +184,10 @@ def _cascaded(
     winning += [one for group in important for one in group if one.important]
     custom = {name: value[:_LONGEST] for name, value, _ in winning if name.startswith("--")}
     custom = dict(islice(custom.items(), MAX_VARIABLES))
+    custom = {name: _inherited(name, value, variables) for name, value in custom.items()}
     known = {**variables, **custom} if custom else variables
+    if _NO_VALUE in known.values():
+        known = {name: value for name, value in known.items() if value != _NO_VALUE}
     custom = {name: _resolved(value, known) for name, value in custom.items()}
     style: Style = {}
     for name, value, _ in winning:
@@ -196,6 +200,10 @@ def _cascaded(
     return {**style, **custom}
 
 
+def _inherited(name: str, value: str, variables: Mapping[str, str]) -> str:
+    return variables.get(name, _NO_VALUE) if value in WIDE and value != _NO_VALUE else value
+
+
 def _by_layers_backwards(rule: Rule) -> tuple[int, ...]:
     return (-rule.weight[0], *rule.weight[1:])
 
@@ -205,7 +213,7 @@ def _substituted(name: str, value: str, variables: Mapping[str, str], quirks: bo
     computed-value time")."""
     value = _resolved(value, variables)
     if "var(" in value:
-        return {UNDECIDED: "yes"}
+        return undecided(name, quirks)
     return longhands(name, value, quirks) or longhands(name, "unset", quirks)
 
 

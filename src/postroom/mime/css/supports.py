@@ -8,6 +8,7 @@ from typing import Final
 from postroom.mime.css.conditions import holds
 from postroom.mime.css.longhands import is_checked, longhands
 from postroom.mime.css.selectors import weight_of
+from postroom.mime.css.syntax import unescaped
 
 _MAX_CONDITION: Final = 1_000  # characters
 _FOREIGN: Final = ("-ms-", "-moz-", "-o-", "-apple-", "-khtml-", "mso-")  # of other engines
@@ -17,7 +18,7 @@ _OF_PHONES: Final = frozenset({"-webkit-touch-callout", "-webkit-overflow-scroll
 @lru_cache(maxsize=256)
 def supports_holds(condition: str) -> bool | None:
     """None where only a browser knows."""
-    return holds(condition[:_MAX_CONDITION].lower(), _is_supported)
+    return holds(unescaped(condition[:_MAX_CONDITION]).lower(), _is_supported)
 
 
 def _is_supported(feature: str) -> bool | None:

@@ -17,6 +17,7 @@ WHITE: Final[Colour] = (255, 255, 255, 1.0)
 _FONT: Final = 16.0
 _LONGEST_COLOUR: Final = 200  # characters
 
+_BLANKS: Final = " \t\n\r\f"
 _NUMBER: Final = r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d{1,3}+)?+"
 _LENGTH = re.compile(rf"({_NUMBER})([a-z%]*)")
 _PIXELS: Final = {
@@ -128,7 +129,7 @@ def is_unknown_colour(value: str) -> bool:
 
 def legacy_colour(value: str) -> Colour | None:
     """An attribute's colour: any text is one (HTML, "rules for parsing a legacy color value")."""
-    return _legacy_colour(value.strip()[:_LONGEST_COLOUR].lower())
+    return _legacy_colour(value.strip(_BLANKS)[:_LONGEST_COLOUR].lower())
 
 
 @lru_cache(maxsize=1024)

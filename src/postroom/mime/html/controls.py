@@ -29,7 +29,7 @@ def label_fields(document: Document) -> list[Element]:
 
 
 def _words_of(field: Element) -> str:
-    kind = (field.attr("type") or "text").strip().lower()
+    kind = (field.attr("type") or "text").lower()
     if kind in _SILENT:
         return ""
     names: tuple[str, ...] = ("alt",) if kind == "image" else ("value", "placeholder")

@@ -1,4 +1,8 @@
-"""A message's HTML: bounded, cleaned of invisible characters, parsed, stripped of what no reader could have seen."""
+"""A message's HTML: bounded, parsed, stripped of what no reader could have seen.
+
+It is parsed as it came: an invisible character may end a tag, a comment or a value that would go on without it. What is
+made of the document is cleaned.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from postroom.mime.clean import clean_text, hidden_runs
+from postroom.mime.clean import hidden_runs
 from postroom.mime.css.matching import count_elements
 from postroom.mime.html.hidden import drop_hidden
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
@@ -57,11 +61,10 @@ class OpenedHtml:
 
 
 def open_html(html: str) -> OpenedHtml:
-    source = html[:MAX_TEXT].replace("\u202e", "&#8238;")  # cleaned later: what it reverses is marked in the document
-    cleaned = clean_text(source)
-    document, was_cut = _parsed(cleaned)
+    source = html[:MAX_TEXT]
+    document, was_cut = _parsed(source)
     removal = drop_hidden(document)
-    spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source, cleaned))
+    spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
     return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut, removal.tags)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.html.controls import label_fields, link_areas
+from postroom.mime.html.doubts import in_doubt
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.looks import Walk, texts_in
 from postroom.mime.html.plain_sight import OTHER_TAGS, hidden_alone
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
 
 _OVERRIDE: Final = "\u202e"
-DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
-_BRACKETS: Final = str.maketrans("[]", "()")
 _MAX_LABEL: Final = 300  # characters
 _MAX_COVERS: Final = 20  # beyond that everything is doubtful
 _UNSHOWN_TAGS: Final = (
@@ -180,11 +179,6 @@ def _mark(walk: Walk) -> list[DoubtfulText]:
             end = len(words.rstrip())
             child.replace_with(Text(f"{words[:start]}{in_doubt(words[start:end])}{words[end:]}"))
     return found
-
-
-def in_doubt(words: str) -> str:
-    """Marked, to their end: brackets of a stranger's could end the mark before that."""
-    return f"{DOUBT_OPENS}{words.translate(_BRACKETS)}{DOUBT_CLOSES}"
 
 
 def _elements(host: Node) -> Iterable[Element]:

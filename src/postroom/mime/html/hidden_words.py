@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from postroom.mime.clean import clean_text
+
 MUCH: Final = 3_000  # characters that no reader sees and that are nowhere in the visible text
 _LOOKED_AT: Final = 40_000
 _LABEL: Final = 4  # words
@@ -96,7 +98,7 @@ _STYLE_NOISE = re.compile(r"<[^<>]{0,2000}+>|\{[^{}]{0,2000}+\}")
 
 def reads_like_an_order(words: str) -> bool:
     """Addressed to a program that reads the message: to drop its rules, or to do something with the mailbox."""
-    plain = " ".join(_STYLE_NOISE.sub(" ", words[:_LOOKED_AT]).split())
+    plain = " ".join(_STYLE_NOISE.sub(" ", clean_text(words[:_LOOKED_AT])).split())
     return _COMMANDS.search(plain) is not None
 
 
@@ -116,7 +118,7 @@ def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
 
 def is_negligible(texts: Sequence[DoubtfulText]) -> bool:
     """Whether a message's doubtful text is no more than a button's label, as where a placeholder has left no colour."""
-    words = " ".join(text.words for text in texts)[:_LOOKED_AT]
+    words = clean_text(" ".join(text.words for text in texts)[:_LOOKED_AT])
     is_label = bool(texts) and all(text.is_label for text in texts) and len(_WORD.findall(words)) <= _LABEL
     return is_label and _STEERING.search(words) is None
 

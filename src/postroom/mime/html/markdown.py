@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_line, clean_text
 from postroom.mime.html import backgrounds
-from postroom.mime.html.hidden import DOUBT_CLOSES, DOUBT_OPENS
+from postroom.mime.html.doubts import with_even_marks
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
 from postroom.mime.html.tags import Tags, tags_in
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED
@@ -33,7 +33,6 @@ _EMPTY_LINES = re.compile(r"\n\n\n++")
 _WITHOUT_WORDS = re.compile(r"\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z)")
 _ODD_LINE = re.compile(rf"\n(?<= \n)|{_WITHOUT_WORDS.pattern}")  # without words, or with a blank at its end
 _TAG = re.compile(r"<(?=/?[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>|!--|!\[)")  # as text: the author wrote about HTML
-_DOUBT_SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"(\s*)" + re.escape(DOUBT_OPENS))
 _FEW_WORDS: Final = 600  # characters of text up to which a linked picture without words is worth showing
 _PICTURE: Final = "picture"
 _DEEPEST: Final = 10  # nested quotes and lists that are shown as such
@@ -56,7 +55,7 @@ def to_markdown(document: Document) -> str:
     _tell_images(document)
     _tell_backgrounds(document)
     _tell_links(document)
-    return compact(_TAG.sub(r"\\<", document.to_markdown(_options())))
+    return _TAG.sub(r"\\<", compact(document.to_markdown(_options())))
 
 
 def to_plain_text(document: Document, tags: Tags | None = None) -> str:
@@ -84,14 +83,14 @@ def to_text_with_links(document: Document) -> str:
 
 
 def compact(text: str) -> str:
-    """Cleaned once more (entities may have hidden something), no runs of spaces, no trailing spaces."""
+    """Cleaned, no runs of spaces, no trailing spaces."""
     text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
     if "\t" in text or "\\" in text or _ODD_LINE.search(text):
         text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", text))
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
     text = _EMPTY_LINES.sub("\n\n", text)
-    return (_DOUBT_SEAM.sub(r"\1", text) if "[" in text else text).strip()
+    return with_even_marks(text).strip()
 
 
 @cache

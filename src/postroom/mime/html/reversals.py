@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from postroom.mime.html.hidden import in_doubt
+from postroom.mime.html.doubts import in_doubt
 
 _OVERRIDE: Final = "\u202e"  # until U+202C or the end of the line
 _REVERSED = re.compile(f"{_OVERRIDE}([ \t\u200b]*+)([^{_OVERRIDE}\u202c\n\r\x85\u2028\u2029]++)")

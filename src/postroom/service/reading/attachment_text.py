@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from postroom.mime.html.doubts import page
 from postroom.model.errors import InvalidRequest
 from postroom.service.gateway import Gateway
 from postroom.service.reading.read import attachment_uri, find_attachment
@@ -34,7 +35,7 @@ async def read_attachment(
     """What is too large to be read is not even fetched."""
     from postroom.mime.documents.reading import TOO_LARGE, is_readable, read_document
 
-    page = Reading(max_chars=max_chars, offset=offset)
+    reading = Reading(max_chars=max_chars, offset=offset)
     opened, ref, view = await find_attachment(gateway, email_id, attachment_id, account)
     content, document = b"", TOO_LARGE
     if is_readable(view.size):
@@ -42,19 +43,19 @@ async def read_attachment(
         enough = 2 * (offset + max_chars) + _AHEAD
         document = await gateway.read(read_document, content, view.filename, view.mime_type, enough)
     uri = attachment_uri(opened.name, email_id, view.attachment_id)
-    return _shown(email_id, view, uri, page, document, content)
+    return _shown(email_id, view, uri, reading, document, content)
 
 
 def _shown(
-    email_id: str, view: AttachmentView, uri: str, page: Reading, document: Document, content: bytes
+    email_id: str, view: AttachmentView, uri: str, reading: Reading, document: Document, content: bytes
 ) -> AttachmentText:
-    if document.kind == "text" and document.is_whole and page.offset > len(document.text):
+    if document.kind == "text" and document.is_whole and reading.offset > len(document.text):
         raise InvalidRequest(
-            f"offset {page.offset} is past the end: the text has {len(document.text)} characters.",
+            f"offset {reading.offset} is past the end: the text has {len(document.text)} characters.",
             details={"field": "offset"},
         )
-    end = page.offset + page.max_chars
-    text = document.text[page.offset : end]
+    start, end = page(document.text, reading.offset, reading.max_chars)
+    text = document.text[start:end]
     return AttachmentText(
         email_id=email_id,
         attachment_id=view.attachment_id,
@@ -62,7 +63,7 @@ def _shown(
         mime_type=document.mime_type or view.mime_type,
         size=view.size,
         kind=document.kind,
-        offset=page.offset,
+        offset=start,
         total_chars=len(document.text) if document.is_whole else None,
         truncated=len(document.text) > end or (bool(text) and not document.is_whole),
         notes=(*document.notes, *_disguise(view, document.mime_type)),

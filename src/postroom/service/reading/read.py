@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.html.doubts import page
 from postroom.model.by_fields import with_fields
 from postroom.model.errors import InvalidRequest, NotFound
 from postroom.model.ids import Kind
@@ -257,16 +258,16 @@ def _opened(account: Account, message: Message, row: EmailRow, reading: Reading,
             f"offset {reading.offset} is past the end: the body has {len(text)} characters.",
             details={"field": "offset"},
         )
-    end = reading.offset + reading.max_chars
+    start, end = page(text, reading.offset, reading.max_chars)
     envelope = message.envelope
     return OpenEmail(
         row=row if len(row.to) <= MAX_SHOWN else replace(row, to=first_of(row.to)),
         cc=first_of(shown_addresses(envelope.cc)),
         bcc=first_of(shown_addresses(envelope.bcc)),
         reply_to=first_of(shown_addresses(envelope.reply_to)),
-        body=text[reading.offset : end],
+        body=text[start:end],
         body_format=reading.body_format,
-        body_offset=reading.offset,
+        body_offset=start,
         body_chars=len(text),
         truncated=len(text) > end,
         quoted_folded=rendered.quoted_folded,
