@@ -53,6 +53,7 @@ class LyingImap:
     refusal: bytes = b"NO not this one"
     hangs_up: Callable[[str], bytes | None] = lambda _: None
     freezes: bool = False  # as UW imapd: an open folder stays as it was, and an empty one has no UIDVALIDITY
+    greeting: bytes = b"* OK ready"
     heard: list[str] = field(default_factory=list)
     host: str = LOOPBACK
     imap: int = 0
@@ -72,8 +73,10 @@ class _Conversation(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         self.box, self.name = Box(), b""
-        self._say(b"* OK ready")
+        self._say(self.liar.greeting)
         self.wfile.flush()
+        if b"BYE" in self.liar.greeting:
+            return
         while line := self.rfile.readline():
             tag, _, command = line.decode("utf-8", "replace").strip().partition(" ")
             self.liar.heard.append(command)

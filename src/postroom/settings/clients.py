@@ -11,7 +11,8 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,16 +56,20 @@ def load_clients(home: Path) -> tuple[Client, ...] | None:
         return tuple(_client(each) for each in listed)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError):
-        raise SettingsError(f"{path} cannot be read. Restore it, or delete it and create the tokens again.") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}. Make it readable for this user.") from None
+    except (ValueError, TypeError, KeyError):
+        raise SettingsError(
+            f"{path} cannot be read, so no client is admitted. Restore it, or stop the server, delete the file and "
+            "create the tokens again: without the file nobody on this machine needs a token."
+        ) from None
 
 
 def create(settings: Settings, wanted: Client) -> str:
     """The token of a new client."""
     _check(settings, wanted)
     token = PREFIX + secrets.token_urlsafe(32)
-    make_private(settings.home)
-    with sole_writer(settings.home):
+    with _writing(settings.home):
         clients = load_clients(settings.home) or ()
         if any(client.name == wanted.name for client in clients):
             raise SettingsError(f"There is a client {wanted.name} already. Revoke it first, or choose another name.")
@@ -74,8 +79,7 @@ def create(settings: Settings, wanted: Client) -> str:
 
 
 def revoke(home: Path, name: str) -> None:
-    make_private(home)
-    with sole_writer(home):  # two at once would bring back what the other revoked
+    with _writing(home):  # two at once would bring back what the other revoked
         clients = load_clients(home) or ()
         kept = tuple(client for client in clients if client.name != name)
         if len(kept) == len(clients):
@@ -130,6 +134,16 @@ def _client(stored: dict[str, Any]) -> Client:
         read_only=stored["read_only"] is not False,
         created=str(stored["created"]),
     )
+
+
+@contextmanager
+def _writing(home: Path) -> Iterator[None]:
+    try:
+        make_private(home)
+        with sole_writer(home):
+            yield
+    except OSError as error:
+        raise SettingsError(f"{home / FILE}: cannot be written: {error.strerror}. Nothing was changed.") from None
 
 
 def _save(home: Path, clients: tuple[Client, ...]) -> None:

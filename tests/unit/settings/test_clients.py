@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
+import os
 import stat
 from pathlib import Path
 
@@ -146,3 +148,22 @@ def test_an_unknown_gate_in_the_file_is_not_read_as_the_default(tmp_path: Path) 
 
     with pytest.raises(SettingsError):
         load_clients(tmp_path)
+
+
+def test_a_disk_that_takes_nothing_is_said_in_words_and_nobody_is_revoked_by_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_in(tmp_path)
+    create(settings, wanted())
+    before = (tmp_path / FILE).read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SettingsError, match=r"clients\.json: cannot be written: No space left on device"):
+        create(settings, wanted("desk"))
+    with pytest.raises(SettingsError, match=r"clients\.json: cannot be written: .* Nothing was changed"):
+        revoke(tmp_path, "laptop")
+    assert (tmp_path / FILE).read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {FILE}

@@ -15,7 +15,7 @@ from tests.peers.faultproxy import faulty
 from tests.peers.lying_imap import lying_imap
 from tests.peers.tokens import make_token
 
-from postroom.model.errors import AuthRequired, ProviderError, ProviderUnavailable
+from postroom.model.errors import AuthRequired, PostroomError, ProviderError, ProviderUnavailable, RateLimited
 from postroom.providers.imap.session.client import Session
 from postroom.settings import ImapAccount
 
@@ -146,6 +146,24 @@ async def test_a_server_that_does_not_say_that_it_speaks_imap_is_a_clear_error(l
     ):
         async with opened(imap_account(liar)):  # type: ignore[arg-type]
             pass
+
+
+@pytest.mark.parametrize(
+    ("greeting", "error", "said"),
+    [
+        (b"* BYE [ALERT] Maximum connection limit reached for 192.0.2.1", ProviderUnavailable, "busy or not working"),
+        (b"* BYE Server shutting down.", ProviderUnavailable, "busy or not working"),
+        (b"* BYE Too many simultaneous connections", RateLimited, "limit"),
+        (b"* NO nothing here", ProviderError, "does not speak IMAP"),
+    ],
+)
+async def test_a_server_that_takes_no_connections_now_is_not_taken_for_another_protocol(
+    greeting: bytes, error: type[PostroomError], said: str
+) -> None:
+    with lying_imap(greeting=greeting) as busy, pytest.raises(error, match=said) as caught:
+        async with opened(imap_account(busy)):  # type: ignore[arg-type]
+            pass
+    assert caught.value.retryable is greeting.startswith(b"* BYE")
 
 
 async def test_a_server_that_does_not_say_what_it_can_do_after_login_is_a_clear_error() -> None:

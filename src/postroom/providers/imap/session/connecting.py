@@ -31,8 +31,8 @@ def connect(account: ImapAccount) -> Any:
         )
     except imaplib.IMAP4.abort:
         raise
-    except imaplib.IMAP4.error:  # it does not say what it can do, or not that it is IMAP4rev1
-        raise ProviderError(NOT_IMAP) from None
+    except imaplib.IMAP4.error as error:
+        raise _unwelcome(error) from None
     internals.keep_quiet(client)
     # IMAPClient sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
     client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -43,6 +43,15 @@ def connect(account: ImapAccount) -> Any:
         _hang_up(client)
         raise
     return client
+
+
+def _unwelcome(error: imaplib.IMAP4.error) -> Exception:
+    """It takes no connections now and says so instead of a greeting; or it does not say that it is IMAP4rev1."""
+    greeting = error.args[0] if error.args else b""
+    if not (isinstance(greeting, bytes) and greeting[:5].upper() == b"* BYE"):
+        return ProviderError(NOT_IMAP)
+    known = refused(error)
+    return known if known.retryable else refused(imaplib.IMAP4.error("[UNAVAILABLE]"))
 
 
 def _start_tls(client: Any, context: Any) -> None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.peers.oauth.issuer import _METADATA, RESOURCE, FakeIssuer, key_number, public_jwk
@@ -317,3 +319,45 @@ async def test_known_keys_are_used_while_new_ones_cannot_be_fetched_for_a_day(
     clock.now += STALE_SECONDS
     with pytest.raises(KeysUnavailable):
         await verifier.verify(issuer.token())
+
+
+async def test_an_issuer_that_hangs_keeps_one_request_waiting_and_not_those_whose_key_is_known(
+    issuer: FakeIssuer, clock: Clock
+) -> None:
+    hanging, released = anyio.Event(), anyio.Event()
+
+    class Hanging(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            hanging.set()
+            try:
+                await released.wait()
+            finally:
+                clock.now += 10.0
+            raise httpx2.ConnectTimeout("nobody answers", request=request)
+
+    fetches, waited = list[int](), list[int]()
+
+    def client() -> httpx2.AsyncClient:
+        fetches.append(1)
+        return new_client() if len(fetches) == 1 else httpx2.AsyncClient(transport=Hanging())
+
+    settings = {"issuer": issuer.issuer, "resource": RESOURCE, "grants": [{}], "jwks_url": issuer.jwks_url}
+    read = AuthorizationSettings.model_validate(settings)
+    verifier = Verifier(read, Keys(read, client, clock))
+    await verifier.verify(issuer.token())
+    clock.now += FRESH_SECONDS + 1
+
+    async def wait() -> None:
+        await verifier.verify(issuer.token())
+        waited.append(1)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await hanging.wait()
+        for _ in range(3):
+            assert await verifier.verify(issuer.token())
+        assert not waited, "the others had to wait for it"
+        released.set()
+
+    assert await verifier.verify(issuer.token())
+    assert (len(fetches), len(waited)) == (2, 1)

@@ -45,10 +45,10 @@ class Keys:
 
     async def find(self, key_id: str | None, algorithm: str) -> jwt.PyJWK:
         """KeysUnavailable if there are none; TokenRefused if there is none for this token."""
-        if self._clock() - self._fetched_at > FRESH_SECONDS:
-            await self._fetch()
         found = self._fitting(key_id, algorithm)
-        if not found and self._clock() >= self._next_fetch_at:
+        is_fresh = self._clock() - self._fetched_at <= FRESH_SECONDS
+        # An authorisation server that hangs keeps one request waiting, not all whose key is known.
+        if not (found and (is_fresh or self._fetching.locked())):
             await self._fetch()
             found = self._fitting(key_id, algorithm)
         if self._clock() - self._fetched_at > STALE_SECONDS:
@@ -73,6 +73,7 @@ class Keys:
                 self._known = [key for key in published["keys"][:MOST_KEYS] if isinstance(key, dict)]
             except (CannotFetch, KeyError, TypeError):
                 log.warning("keys_unavailable")
+                self._next_fetch_at = self._clock() + PAUSE_AFTER_FAILURE  # after its end, which may be late
                 return
             self._fetched_at = self._clock()
             self._next_fetch_at = self._fetched_at + PAUSE_SECONDS
