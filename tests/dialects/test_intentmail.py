@@ -445,7 +445,7 @@ async def test_attachments_come_with_their_content_or_from_an_allowed_folder(tmp
         ):
             error = await call.error("send_message", to=[YOU], subject="x", body_text="y", attachments=[wrong])
             assert error["code"] in ("INVALID_REQUEST", "PERMISSION_DENIED")
-        assert "attachments: Unknown name mime_type" in error["message"]
+        assert "attachments: item 1: Unknown name mime_type" in error["message"]
     assert len(await arrived(tmp_path)) == 1
 
 

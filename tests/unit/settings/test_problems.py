@@ -163,7 +163,7 @@ def test_a_user_without_a_home_folder_is_told_what_to_set(tmp_path: Path, monkey
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", unknown)
-    with pytest.raises(SettingsError, match=r"^HOME: not set, .* set it, or POSTROOM_HOME and POSTROOM_CONFIG"):
+    with pytest.raises(SettingsError, match=r"^HOME: not set, .* set it, or set POSTROOM_HOME and POSTROOM_CONFIG"):
         load(environ={})
 
 

@@ -151,21 +151,20 @@ def _encodable(text: str) -> bool:
 
 def _invalid_arguments(error: ValidationError, tool: str) -> InvalidRequest:
     """Pydantic's messages without the values, which may be message content; the arms of a union are alternatives."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[tuple[str, bool], str]] = {}  # argument -> problem, and whether an item's -> where first
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
         place = problem["loc"]
         name, said = str(place[0]) if place else "arguments", problem["msg"]
         if problem["type"] == "extra_forbidden":
             said = f"Unknown name {str(place[-1])[:60]}"
         item = next((step for step in place[1:] if isinstance(step, int)), None)
-        shown = said if item is None else f"item {item + 1}: {said}"
-        found.setdefault(name, {}).setdefault(said if item is None else f"item: {said}", shown)
-    problems = {name: _alternatives([*shown.values()]) for name, shown in found.items()}
-    listed = "; ".join(f"{name}: {message}" for name, message in problems.items())
+        where = "" if item is None else f"item {item + 1}: "
+        found.setdefault(name, {}).setdefault((said, item is not None), where + said)
+    listed = "; ".join(f"{name}: {_alternatives([*problems.values()])}" for name, problems in found.items())
     return InvalidRequest(
         f"Invalid arguments for {tool}: {listed}. Correct them and call again.",
         reason="invalid_argument",
-        details=problems,
+        details={name: _alternatives([*dict.fromkeys(said for said, _ in one)]) for name, one in found.items()},
     )
 
 

@@ -10,7 +10,7 @@ _BRACKETS: Final = str.maketrans("[]", "()")
 _LONGEST: Final = 300  # characters within one mark
 _SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"([^\S\n]*)" + re.escape(DOUBT_OPENS))
 _LONG = re.compile(rf"{re.escape(DOUBT_OPENS)}([^\[\]\n]{{{_LONGEST}}}[^\[\]\n]++){re.escape(DOUBT_CLOSES)}")
-_PIECE = re.compile(rf"(?:.{{1,{_LONGEST}}}(?!\S)|.{{{_LONGEST}}}|.+)[^\S\n]*+")
+_PIECE = re.compile(rf"(\S(?:.{{0,{_LONGEST - 2}}}\S)?(?!\S)|\S{{{_LONGEST}}})")
 
 
 def in_doubt(words: str) -> str:
@@ -34,8 +34,9 @@ def with_even_marks(text: str) -> str:
 
 
 def _in_pieces(run: re.Match[str]) -> str:
-    pieces = (found[0] for found in _PIECE.finditer(run[1]))
-    return "".join(f"{in_doubt(piece.rstrip())}{piece[len(piece.rstrip()) :]}" for piece in pieces)
+    pieces = _PIECE.split(run[1])
+    pieces[1::2] = [f"{DOUBT_OPENS}{piece}{DOUBT_CLOSES}" for piece in pieces[1::2]]
+    return "".join(pieces)
 
 
 def page(text: str, offset: int, length: int) -> tuple[int, int]:
