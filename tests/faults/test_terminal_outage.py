@@ -56,7 +56,7 @@ def test_a_search_of_what_the_mirror_does_not_have_says_that_not_everything_was_
     lines = postroom(mirrored, "search", "autumn").stdout.splitlines()
 
     assert lines[0].startswith("no messages found")
-    assert lines[1].startswith("Not everything was searched: this is what the mirror has, as of 20")
+    assert lines[1].startswith("Not all mail of account mine was searched, only what its mirror has, as of 20")
     assert lines[2].startswith(AWAY)
 
 

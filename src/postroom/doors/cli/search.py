@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _NOTES = """\
 Marks of a message, as in the tools: * unread, ! starred, @ attachments. ~ draft, not sent.
 What begins with - is taken for a flag unless it comes after --: postroom search -- invoice -from:mia"""
-_NOT_ALL = "Not everything was searched: this is what the mirror has,"
 _NOT_SEARCHED = "; Trash and Junk are searched only with in:anywhere"
 
 
@@ -44,8 +43,7 @@ async def _found(gateway: Gateway, args: argparse.Namespace) -> EmailPage:
     from postroom.service.reading.search import search_emails
 
     page = await search_emails(gateway, " ".join(args.query), account=args.account, limit=args.limit)
-    missing = () if page.complete else (f"{_NOT_ALL} as of {page.as_of}.",)
-    return replace(page, notices=(*page.notices, *missing, *notices(gateway)))
+    return replace(page, notices=(*page.notices, *notices(gateway)))
 
 
 def _as_json(page: EmailPage) -> str:

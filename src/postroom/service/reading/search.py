@@ -21,9 +21,6 @@ from postroom.service.views import EmailPage
 
 MAX_LIMIT = 100
 MAX_OFFSET = 100_000
-_NOT_ALL = (
-    "Not all mail of account {name} was searched: its mirror leaves folders out, or does not have everything yet."
-)
 
 
 async def list_emails(
@@ -120,6 +117,7 @@ async def _find_in(
     query = (await with_own_addresses(account, query)).narrowed(*where)
     query, left_out = widened(query, account.capabilities.search_not_applied)
     page = await account.mailbox.search(query, limit=limit, offset=offset)
+    as_of = gateway.shown_time(page.as_of) if page.as_of else ""
     return EmailPage(
         results=await rows(gateway, account, page.items, where[0].folder if where else ""),
         total_count=page.total if page.complete else None,
@@ -127,10 +125,15 @@ async def _find_in(
         offset=offset,
         has_more=page.has_more,
         filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
-        notices=(_NOT_ALL.format(name=name),) if _lacks_some(page, account) else (),
-        as_of=gateway.shown_time(page.as_of) if page.as_of else "",
+        notices=(_not_all(name, as_of),) if _lacks_some(page, account) else (),
+        as_of=as_of,
         complete=page.complete,
     )
+
+
+def _not_all(account: str, as_of: str) -> str:
+    when = f", as of {as_of}" if as_of else ""
+    return f"Not all mail of account {account} was searched, only what its mirror has{when}."
 
 
 def _lacks_some(page: Page[Envelope], account: Account) -> bool:
