@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 
 from postroom.model.errors import Conflict
-from postroom.store.clock import Clock, Moment, elapsed
+from postroom.store.clock import Clock, Moment
 from postroom.store.database import Database
 from postroom.store.sends.send_rows import Send, load
 from postroom.store.sends.states import FINISHED, State
@@ -106,7 +106,6 @@ class Keys:
     def _holder(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Send | None:
         """The key's send; None once a finished one's key has aged out."""
         send = load(connection, row["send_id"])
-        taken = Moment(row["wall"], row["boottime"], row["boot_id"])
-        age = max(elapsed(taken, self._clock.now()), self._settled.wall(connection) - taken.wall)
+        age = self._settled.age(connection, Moment(row["wall"], row["boottime"], row["boot_id"]))
         kept = self._kept_seconds if row["kept_seconds"] is None else max(row["kept_seconds"], LEAST_SECONDS)
         return None if send.state in FINISHED and age > kept else send
