@@ -7,7 +7,6 @@ from functools import partial
 
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
-from postroom.model.message import Envelope, Page
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
 from postroom.model.query.widening import widened
@@ -127,16 +126,10 @@ async def _find_in(
         offset=offset,
         has_more=page.has_more,
         filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
-        notices=(_NOT_ALL.format(name=name),) if _lacks_some(page, account) else (),
+        notices=() if page.complete else (_NOT_ALL.format(name=name),),
         as_of=gateway.shown_time(page.as_of) if page.as_of else "",
         complete=page.complete,
     )
-
-
-def _lacks_some(page: Page[Envelope], account: Account) -> bool:
-    """Where a mirror has only recent mail, its page within those days is as the server's would be: more follows."""
-    is_recent = page.has_more and bool(getattr(account.settings, "mirror_days", 0))
-    return not (page.complete or is_recent)
 
 
 async def _place(account: Account, mailbox: str) -> In:

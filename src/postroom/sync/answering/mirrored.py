@@ -350,7 +350,8 @@ def _lacks_words(connection: sqlite3.Connection, query: Query) -> bool:
 
 
 def _dated(page: Page[Envelope], coverage: Coverage, kept: Limits, *, is_partial: bool) -> Page[Envelope]:
-    is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or kept.days)
+    """A page of recent mail that goes on is the server's own, where the mirror has all that is recent."""
+    is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or _may_lack_older(page, kept))
     total = None if kept.days else page.total
     return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
 
