@@ -132,3 +132,26 @@ def test_a_key_that_was_taken_while_the_clock_was_weeks_behind_is_not_forgotten_
         forget(with_slow_clock, time)
     assert with_slow_clock.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) == keyed
     with_slow_clock.close()
+
+
+def test_nor_after_the_reboots_that_follow(path: Path, time: FakeTime, store: Store) -> None:
+    forget(store, time)
+    store.close()
+    time.reboots()
+    time.is_set(-40 * A_DAY)
+    with_slow_clock = open_store(path, clock=time.clock())
+    keyed = brought_to(with_slow_clock, State.DONE, KEYED)
+    time.is_set(40 * A_DAY)
+    time.passes(3600)
+    with_slow_clock.prune()
+    with_slow_clock.close()
+    for days in (3, 28):
+        time.reboots()
+        rebooted = open_store(path, clock=time.clock())
+        assert rebooted.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) == keyed
+        time.passes(days * A_DAY)
+        forget(rebooted, time)
+        rebooted.close()
+    forgotten = open_store(path, clock=time.clock())
+    assert forgotten.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) is None
+    forgotten.close()

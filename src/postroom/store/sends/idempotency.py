@@ -21,6 +21,7 @@ from postroom.store.settled_time import SettledTime
 DEFAULT_SECONDS = 30 * 86_400.0
 LEAST_SECONDS = 600.0
 _RETRY_SECONDS = 5.0
+_NOTABLE_SECONDS = 60.0  # clocks are corrected by less all the time
 
 # Some process may be working on it now; in all other states a repeated call returns the send as it is.
 _IN_PROGRESS = frozenset({State.RESERVED, State.STAGED, State.SENDING})
@@ -93,9 +94,19 @@ class Keys:
         connection.execute("DELETE FROM keys WHERE send_id = ?", (send_id,))
 
     def prune(self, connection: sqlite3.Connection) -> None:
+        self._date_again(connection)
         for row in connection.execute("SELECT * FROM keys").fetchall():
             if self._holder(connection, row) is None:
                 self.free(connection, row["send_id"])
+
+    def _date_again(self, connection: sqlite3.Connection) -> None:
+        """Those of this boot by the clock as it is now: it may have been behind when they were taken, and after the
+        next boot nothing else tells how old they are."""
+        now = self._clock.now()
+        connection.execute(
+            "UPDATE keys SET wall = ? + boottime WHERE boot_id = ? AND boot_id != '' AND wall < ? + boottime",
+            (now.wall - now.boottime, now.boot_id, now.wall - now.boottime - _NOTABLE_SECONDS),
+        )
 
     def _held(self, connection: sqlite3.Connection, account: str, tool: str, key: str) -> Send | None:
         row = connection.execute(
