@@ -14,7 +14,9 @@ from tests.peers.rest import RestPeer
 from tests.peers.rest.service import PASSWORD
 
 from postroom.doors.mcp.serve import server_for
+from postroom.service.accounts import mirrors
 from postroom.settings import build
+from postroom.wiring import open_gateway
 
 ME, YOU = "me@demo.example", "you@demo.example"
 
@@ -136,10 +138,11 @@ actions:
         "field: cc, operator: contains, value: eve, not: true",
     ],
 )
+@pytest.mark.parametrize("mirror", ["off", "full"])
 async def test_a_rule_leaves_out_what_is_not_given_out_and_says_so(
-    api: RestPeer, tmp_path: Path, condition: str
+    api: RestPeer, tmp_path: Path, condition: str, mirror: str
 ) -> None:
-    me = f"{condition[7:9]}@demo.example"
+    me = f"{condition[7:9]}.{mirror}@demo.example"
     boxes = api.add_user(me).store
     refused = [
         boxes.add(mail(f"n{number}", sender="Boss <boss@demo.example>", files=[("n.pdf", b"%PDF-1")]))
@@ -147,9 +150,13 @@ async def test_a_rule_leaves_out_what_is_not_given_out_and_says_so(
     ]
     boxes.add(mail("plain", sender="Boss <boss@demo.example>", subject="Plain"))
     account = {"name": "mine", "provider": "rest", "address": me, "base_url": api.url, "password": PASSWORD}
+    account["mirror"] = mirror
     settings = build({"accounts": [account], "server": {"toolsets": ["read", "organise", "rules"]}}, home=tmp_path)
     for ref in refused:
         api.fail_next("GET", f"/api/message/{ref}", status=403, times=1000)
+    if mirror == "full":
+        async with open_gateway(settings) as gateway:
+            await mirrors.sync(gateway, settings.accounts)
     async with Client(server_for(settings)) as client:
         call = Caller(client)
         plan = await call.ok("create_rule", rule_yaml=RULE % condition)
