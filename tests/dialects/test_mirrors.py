@@ -123,3 +123,21 @@ async def test_a_page_of_recent_mail_that_goes_on_lacks_nothing(
     text, _ = await searched(settings, tool, "aurochs")
     assert "recent" in text
     assert said not in text
+
+
+@of_all_folders
+async def test_one_that_goes_on_says_which_folders_it_lacks(
+    mirrored: Mirrored, tmp_path: Path, dialect: str, tool: str, said: str, structured: dict[str, Any]
+) -> None:
+    mirrored.changes = {"mirror_days": 30, "mirror_leave_out": ("Drafts",)}
+    with mirrored.client() as client:
+        for number in range(60):
+            raw = letter(f"recent{number}", text="An aurochs.")
+            client.append("INBOX", "", None, raw.replace(b"Date: ", b"X-Date: "))
+        client.append("Drafts", "", None, letter("unfinished", text="An aurochs."))
+    await mirrored.sync()
+    settings = settings_of(mirrored, tmp_path, dialect, mirror="full", mirror_days=30, mirror_leave_out=["Drafts"])
+    text, found = await searched(settings, tool, "aurochs")
+    assert "recent" in text
+    assert said in text
+    assert {key: found[key] for key in structured} == structured

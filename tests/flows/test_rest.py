@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from mcp import Client
 from tests.contract.mails import mail
-from tests.flows.caller import Caller
+from tests.flows.caller import Caller, text_of
 from tests.peers.rest import RestPeer
 from tests.peers.rest.service import PASSWORD
 
 from postroom.doors.mcp.serve import server_for
+from postroom.service.accounts import mirrors
 from postroom.settings import build
+from postroom.wiring import open_gateway
 
 ME, YOU = "me@demo.example", "you@demo.example"
 
@@ -117,3 +119,48 @@ async def test_a_message_that_is_refused_keeps_none_of_its_thread_back_and_is_na
     assert len(thread["emails"]) == 2 + others
     named = [one for one in thread["emails"] if any("does not give out" in text for text in one["warnings"])]
     assert [one["untrusted"]["body"] for one in named] == [""]
+
+
+RULE = """version: 1
+name: tidy
+conditions:
+- {field: from, operator: contains, value: boss}
+- {%s}
+actions:
+- {type: archive}
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "field: has_attachment, operator: equals, value: false",
+        "field: cc, operator: contains, value: eve, not: true",
+    ],
+)
+@pytest.mark.parametrize("mirror", ["off", "full"])
+async def test_a_rule_leaves_out_what_is_not_given_out_and_says_so(
+    api: RestPeer, tmp_path: Path, condition: str, mirror: str
+) -> None:
+    me = f"{condition[7:9]}.{mirror}@demo.example"
+    boxes = api.add_user(me).store
+    refused = [
+        boxes.add(mail(f"n{number}", sender="Boss <boss@demo.example>", files=[("n.pdf", b"%PDF-1")]))
+        for number in range(8)
+    ]
+    boxes.add(mail("plain", sender="Boss <boss@demo.example>", subject="Plain"))
+    account = {"name": "mine", "provider": "rest", "address": me, "base_url": api.url, "password": PASSWORD}
+    account["mirror"] = mirror
+    settings = build({"accounts": [account], "server": {"toolsets": ["read", "organise", "rules"]}}, home=tmp_path)
+    for ref in refused:
+        api.fail_next("GET", f"/api/message/{ref}", status=403, times=1000)
+    if mirror == "full":
+        async with open_gateway(settings) as gateway:
+            await mirrors.sync(gateway, settings.accounts)
+    async with Client(server_for(settings)) as client:
+        call = Caller(client)
+        plan = await call.ok("create_rule", rule_yaml=RULE % condition)
+        said = text_of(await call("create_rule", rule_yaml=RULE % condition))
+    api.forget_faults()
+    assert [row["subject"] for row in plan["plan"]["results"]] == ["Plain"]
+    assert "does not give out 8 of the candidates" in said

@@ -134,6 +134,10 @@ class ProviderUnavailable(ProviderError):
     general_reason = "provider_unavailable"
 
 
+class NoAnswer(ProviderUnavailable):
+    """The server was waited for in vain, which says nothing about what it was asked for."""
+
+
 class Conflict(PostroomError):
     code = "CONFLICT"
     general_reason = "conflict"

@@ -90,11 +90,11 @@ def revoke(home: Path, name: str) -> None:
 
 def settings_for(settings: Settings, client: Client) -> Settings:
     """The settings as they apply to this client: its accounts, its toolsets, its gate, and a download folder that no
-    other client shares. SettingsError if none of its accounts is there any more."""
+    other client shares. SettingsError if none of those it was limited to is there."""
     server, safety = settings.server, settings.safety
     toolsets = tuple(name for name in server.toolsets if not client.toolsets or name in client.toolsets)
     accounts = tuple(each for each in settings.accounts if not client.accounts or each.name in client.accounts)
-    if not accounts:
+    if client.accounts and not accounts:
         gone = ", ".join(client.accounts)
         raise SettingsError(f"Client {client.name} has no account: there is none called {gone}. Create its token anew.")
     return replace(

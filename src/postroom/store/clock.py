@@ -46,15 +46,20 @@ def elapsed(then: Moment, now: Moment) -> float:
     return max(0.0, min(now.wall - then.wall, now.boottime))
 
 
+def are_of_one_boot(then: Moment, now: Moment) -> bool:
+    """For certain."""
+    return then.boot_id != "" and then.boot_id == now.boot_id
+
+
 def believed(then: Moment, now: Moment) -> float:
     """For what is to be forgotten some day: across a reboot the wall clock is believed once this boot is an hour old.
 
     By then whoever corrects a wrong clock has done so; and where a machine is shut down every evening, `elapsed` would
     never grow beyond a day.
     """
-    is_one_boot = then.boot_id != "" and then.boot_id == now.boot_id
     proven = elapsed(then, now)
-    return proven if is_one_boot or now.boottime < _SETTLED_SECONDS else max(proven, now.wall - then.wall)
+    is_proven_alone = are_of_one_boot(then, now) or now.boottime < _SETTLED_SECONDS
+    return proven if is_proven_alone else max(proven, now.wall - then.wall)
 
 
 def iso(wall: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from postroom.store.clock import Clock, Moment, believed
+from postroom.store.clock import Clock, Moment, are_of_one_boot, believed, elapsed
 
 _A_DAY = 86_400.0
 
@@ -18,9 +18,16 @@ class SettledTime:
         self._clock = clock
 
     def wall(self, connection: sqlite3.Connection) -> float:
-        """At least a day ago by any clock there was since; 0, before everything, where nothing is settled yet."""
+        """At least a day ago by any clock there was since; 0, before everything, where nothing is settled yet. Never
+        ahead of a clock that was set back: what is made by that one is not old."""
         row = connection.execute("SELECT settled FROM settled_time").fetchone()
-        return row["settled"] if row is not None else 0.0
+        return min(row["settled"], self._clock.wall()) if row is not None else 0.0
+
+    def age(self, connection: sqlite3.Connection, then: Moment) -> float:
+        """Seconds for certain. Within one boot the wall clock has no say: it may have been wrong then."""
+        now = self._clock.now()
+        proven = elapsed(then, now)
+        return proven if are_of_one_boot(then, now) else max(proven, self.wall(connection) - then.wall)
 
     def look(self, connection: sqlite3.Connection) -> None:
         """What is noted now may be settled by the first look that comes a day later."""

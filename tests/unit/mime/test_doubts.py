@@ -45,6 +45,19 @@ def test_a_mark_that_a_stranger_wrote_and_never_closes_turns_no_page_back() -> N
     assert "".join(pages(text, 500)) == text
 
 
+def test_a_mark_that_a_stranger_wrote_makes_no_page_longer() -> None:
+    lines = "\n".join(WORDS.split())
+    text = f"before {DOUBT_OPENS}{lines}{DOUBT_CLOSES} after"
+    assert page(text, 20, 100) == (20, 120)
+
+
+def test_pages_that_are_asked_for_by_their_length_have_the_whole_text() -> None:
+    text = f"{'a' * 900}{in_doubt('b ' * 100)}{'c' * 2_000}"
+    shown = [page(text, offset, 1_000) for offset in range(0, len(text), 1_000)]
+    assert {place for start, end in shown for place in range(start, end)} >= set(range(len(text)))
+    assert all(end - start <= 1_310 for start, end in shown)
+
+
 def test_a_page_elsewhere_begins_where_it_was_asked_for() -> None:
     assert page(f"{in_doubt('a b')} c d e", 13, 3) == (13, 16)
 

@@ -12,13 +12,14 @@ from tests.contract.mails import PDF, mail
 from tests.peers.memory_mailbox import MemoryMailbox, provided
 
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, Unsupported
+from postroom.model.errors import InvalidRequest, NoAnswer, NotFound, PermissionDenied, Unsupported
 from postroom.model.folder import Role
 from postroom.model.message import Message
 from postroom.service import recent
 from postroom.service.gateway import Gateway
 from postroom.service.organising import organise
-from postroom.service.reading import read, search
+from postroom.service.reading import read, search, several
+from postroom.service.reading.rendering import Reading
 from postroom.service.writing import composing, draft
 
 
@@ -28,6 +29,22 @@ class BatchMailbox(MemoryMailbox):
         self.contents.calls["fetch"] -= sum(message is not None for message in found)
         self.asked("fetch_many")
         return found
+
+
+class SilentMailbox(MemoryMailbox):
+    """It lists what it has, and then says nothing any more."""
+
+    async def fetch(self, ref: str) -> Message:
+        raise self.silence("fetch")
+
+    async def fetch_many(self, refs: Sequence[str]) -> list[Message | None]:
+        raise self.silence("fetch_many")
+
+    def silence(self, verb: str) -> NoAnswer:
+        self.asked(verb)
+        error = NoAnswer("The mail server did not answer in time.")
+        error.tries = 2  # it was asked again below
+        return error
 
 
 async def ids(gateway: Gateway) -> dict[str, str]:
@@ -49,6 +66,17 @@ async def test_a_thread_is_found_by_subject_and_told_apart_by_the_ids_its_mails_
             assert {email.row.thread_id for email in view.emails} == {view.thread_id}
         again = await read.get_thread(gateway, view.thread_id)
         assert [email.row.email_id for email in again.emails] == [email.row.email_id for email in view.emails]
+
+
+async def test_a_server_that_is_silent_is_waited_for_once_however_many_messages_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, SilentMailbox) as (gateway, (contents,)):
+        for name in ("one", "two", "three"):
+            contents.add(mail(name, subject=name))
+        items = await several.read_emails(gateway, list((await ids(gateway)).values()), Reading())
+        assert [item.error.code for item in items if item.error is not None] == ["PROVIDER_ERROR"] * 3
+        assert (contents.calls["fetch_many"], contents.calls["fetch"]) == (1, 0)
 
 
 async def test_a_thread_of_which_nothing_is_left_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

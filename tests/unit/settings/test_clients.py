@@ -132,6 +132,10 @@ def test_a_client_without_wishes_gets_what_the_settings_have(tmp_path: Path) -> 
     assert settings_for(settings, wanted(gate="approval")).safety.gate == "approval"
 
 
+def test_a_client_that_is_limited_to_no_account_lacks_none_where_there_are_none(tmp_path: Path) -> None:
+    assert settings_for(build({}, home=tmp_path), wanted()).accounts == ()
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"clients": 1}', '{"clients": [{}]}'])
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)

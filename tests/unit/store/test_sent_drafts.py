@@ -98,8 +98,9 @@ def test_what_a_process_died_over_is_free_and_forgotten(store: Store, other: Sto
     assert list(map(tuple, rows)) == [(DRAFT, store._owner.name), ("draft-3", store._owner.name)]
 
 
-def test_a_hold_that_could_not_be_dropped_is_dropped_with_the_next(
-    store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_a_hold_that_could_not_be_dropped_is_dropped_with_the_next_or_within_the_hour(
+    store: Store, other: Store, monkeypatch: pytest.MonkeyPatch, by_itself: bool
 ) -> None:
     store.draft_holds.take(WORK, [DRAFT])
     with monkeypatch.context() as full:
@@ -107,8 +108,11 @@ def test_a_hold_that_could_not_be_dropped_is_dropped_with_the_next(
         with pytest.raises(InternalError):
             store.draft_holds.drop(WORK, [DRAFT])
     assert other.draft_holds.take(WORK, [DRAFT]) == {DRAFT}
-    store.draft_holds.take(WORK, ["draft-2"])
-    store.draft_holds.drop(WORK, ["draft-2"])
+    if by_itself:
+        store.prune()
+    else:
+        store.draft_holds.take(WORK, ["draft-2"])
+        store.draft_holds.drop(WORK, ["draft-2"])
     assert other.draft_holds.take(WORK, [DRAFT]) == frozenset()
 
 

@@ -108,3 +108,50 @@ def test_what_was_settled_by_a_clock_that_was_wrong_for_days_is_taken_back(
     time.passes(26 * A_DAY)
     forget(store, time)
     assert kept.is_there(store)
+
+
+def test_what_is_made_after_the_clock_was_set_back_by_weeks_is_not_old(store: Store, time: FakeTime) -> None:
+    forget(store, time)
+    forget(store, time)
+    time.is_set(-40 * A_DAY)
+    kept = Kept(store)
+    assert kept.is_there(store)
+
+
+def test_a_key_that_was_taken_while_the_clock_was_weeks_behind_is_not_forgotten_when_it_is_right_again(
+    path: Path, time: FakeTime, store: Store
+) -> None:
+    forget(store, time)
+    store.close()
+    time.reboots()
+    time.is_set(-40 * A_DAY)
+    with_slow_clock = open_store(path, clock=time.clock())
+    keyed = brought_to(with_slow_clock, State.DONE, KEYED)
+    time.is_set(40 * A_DAY)
+    for _ in range(3):
+        forget(with_slow_clock, time)
+    assert with_slow_clock.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) == keyed
+    with_slow_clock.close()
+
+
+def test_nor_after_the_reboots_that_follow(path: Path, time: FakeTime, store: Store) -> None:
+    forget(store, time)
+    store.close()
+    time.reboots()
+    time.is_set(-40 * A_DAY)
+    with_slow_clock = open_store(path, clock=time.clock())
+    keyed = brought_to(with_slow_clock, State.DONE, KEYED)
+    time.is_set(40 * A_DAY)
+    time.passes(3600)
+    with_slow_clock.prune()
+    with_slow_clock.close()
+    for days in (3, 28):
+        time.reboots()
+        rebooted = open_store(path, clock=time.clock())
+        assert rebooted.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) == keyed
+        time.passes(days * A_DAY)
+        forget(rebooted, time)
+        rebooted.close()
+    forgotten = open_store(path, clock=time.clock())
+    assert forgotten.keys.look_up(WORK, "send_email", "k", KEYED.content_sha256) is None
+    forgotten.close()

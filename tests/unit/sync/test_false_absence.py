@@ -86,6 +86,25 @@ async def test_of_microsoft_however_often_it_is_asked_in_one_round(graph: Cloud,
     assert {kept.immutable_id, message.immutable_id} == graph.rows().keys()
 
 
+async def test_of_microsoft_where_it_is_also_asked_again_for_what_was_deleted_before(graph: Cloud) -> None:
+    first, second = ([graph.side.user.add(Content(mail(f"{n}.{m}")), "inbox") for m in range(12)] for n in range(2))
+    kept = graph.side.user.add(Content(mail("kept")), "inbox")
+    await graph.sync()
+    for deleted in (first, second):
+        for message in deleted:
+            graph.side.delete(message)
+        if deleted is second:
+            kept.is_read = not kept.is_read
+            graph.side.user.touched(kept)
+            path = f"/v1.0/me/messages/{quote(kept.immutable_id, safe='')}"
+            graph.side.peer.fail_next("GET", path, status=404, times=4)
+        await graph.sync()
+    graph.side.peer.forget_faults()
+    await graph.sync()
+    assert await whole(graph)
+    assert graph.rows().keys() == {kept.immutable_id}
+
+
 async def test_what_microsoft_has_deleted_is_asked_for_in_one_more_round_alone(graph: Cloud) -> None:
     messages = [graph.side.user.add(Content(mail(f"m{n}")), "inbox") for n in range(3)]
     await graph.sync()

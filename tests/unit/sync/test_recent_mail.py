@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 from tests.unit.sync.conftest import Mirrored
-from tests.unit.sync.desk import desk
+from tests.unit.sync.desk import INBOX, desk
 
 pytestmark = pytest.mark.anyio
 
@@ -45,7 +45,10 @@ async def test_a_page_of_recent_messages_alone_comes_from_the_mirror(mirrored: M
         page = await it.list()
         assert [row.subject for row in page.items] == recent[:10]
         assert not it.asked["search"]
-        assert not page.complete
+        assert page.complete
+        assert page.total is None
+        it.take_the_server_away()
+        assert not (await it.mailbox.search(INBOX, limit=20, offset=0)).complete
 
 
 async def test_a_thread_that_began_before_those_days_is_shown_from_its_beginning(mirrored: Mirrored) -> None:

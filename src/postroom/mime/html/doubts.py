@@ -40,9 +40,9 @@ def _in_pieces(run: re.Match[str]) -> str:
 
 
 def page(text: str, offset: int, length: int) -> tuple[int, int]:
-    """Where the page at this offset begins and ends: at the mark of its first words, if they have one."""
+    """Where the page at this offset begins and ends: at the mark of its first words, if they have one. It has all that
+    was asked for besides. A mark longer than ours are is a stranger's."""
     start = text.rfind(DOUBT_OPENS, max(0, offset - _LONGEST - len(DOUBT_OPENS)), offset + len(DOUBT_OPENS) - 1)
-    closed = text.find(DOUBT_CLOSES, start) if 0 <= start < offset else -1
-    if closed < offset:
-        return offset, offset + length
-    return start, max(start + length, closed + len(DOUBT_CLOSES))
+    end = start + len(DOUBT_OPENS) + _LONGEST + len(DOUBT_CLOSES)
+    is_marked = start >= 0 and text.find(DOUBT_CLOSES, start, end) >= offset
+    return (start if is_marked else offset), offset + length

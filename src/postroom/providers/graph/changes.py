@@ -67,10 +67,12 @@ class _State:
             self.astray[ref] = folder
 
     def note_gone(self, refs: list[str]) -> None:
-        for ref in refs:
-            left = self.doubted.pop(ref, _DOUBTED + 1) - 1
-            if left > 0 and (left < _DOUBTED or len(refs) <= _MOST_DOUBTED):
-                self.doubted[ref] = left
+        new = [ref for ref in refs if ref not in self.doubted]
+        for ref in set(refs).difference(new):
+            self.doubted[ref] -= 1
+        self.doubted = {ref: left for ref, left in self.doubted.items() if left > 0}
+        if len(new) <= _MOST_DOUBTED:
+            self.doubted |= dict.fromkeys(new, _DOUBTED)
 
     def told_again(self) -> list[str]:
         """Those of which a token tells from now on that they go, or that are in hidden folders."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from postroom.model.errors import PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import NoAnswer, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.http.answer import Answer, host_of
 from postroom.providers.http.unclear import UnclearWrite
 
@@ -137,7 +137,7 @@ def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> Pos
     if call.writes and has_begun:
         return UnclearWrite(host, "did not send a complete response")
     if isinstance(error, httpx2.TimeoutException | TimeoutError):
-        return ProviderUnavailable(f"{host} did not answer in time. Try again later.")
+        return NoAnswer(f"{host} did not answer in time. Try again later.")
     if isinstance(error, httpx2.ProxyError):
         return ProviderUnavailable(f"The proxy refused the connection to {host}. Check HTTPS_PROXY and NO_PROXY.")
     if isinstance(error, httpx2.ConnectError):

@@ -58,14 +58,18 @@ class Searcher:
         accepted = await self._judged(candidates)
         shown = accepted[offset : offset + limit]
         envelopes = await self.envelopes([(one.row, one.folder) for one in shown])
-        return Page(tuple(envelopes), len(accepted), limit, offset, len(accepted) > offset + limit)
+        bare = self._bare([one.row for one in shown])
+        return Page(tuple(envelopes), len(accepted), limit, offset, len(accepted) > offset + limit, bare=bare)
 
     async def _listed(self, folder: Folder, unread: bool, limit: int, offset: int) -> Page[Envelope]:
         """The service's own order, which is newest first."""
         rows, has_more = await self._places.rows(folder.ref, limit=limit, offset=offset, unread=unread)
         total = offset + len(rows) if not has_more and (rows or not offset) else None
         envelopes = await self.envelopes([(row, folder.name) for row in rows])
-        return Page(tuple(envelopes), total, limit, offset, has_more)
+        return Page(tuple(envelopes), total, limit, offset, has_more, bare=self._bare(rows))
+
+    def _bare(self, rows: Sequence[wire.Row]) -> tuple[str, ...]:
+        return tuple(row.id for row in rows if self._details.known(row) is None)
 
     async def envelopes(self, placed: Sequence[tuple[wire.Row, str]]) -> list[Envelope]:
         known = await self._details.of([row for row, _ in placed])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError
+from postroom.model.errors import NoAnswer, NotFound, PermissionDenied, PostroomError, ProviderError
 from postroom.model.message import Message
 from postroom.providers.protocol import BatchFetch, ContentFetch
 from postroom.service.gateway import Account
@@ -54,7 +54,7 @@ async def fetch_each(
 
 
 def _may_be_of_one(error: PostroomError) -> bool:
-    return isinstance(error, ProviderError | PermissionDenied)
+    return isinstance(error, ProviderError | PermissionDenied) and not isinstance(error, NoAnswer)
 
 
 async def _fetch(account: Account, ref: str) -> Message | None:

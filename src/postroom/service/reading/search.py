@@ -7,7 +7,6 @@ from functools import partial
 
 from postroom.model.errors import InvalidRequest, PostroomError
 from postroom.model.folder import Role
-from postroom.model.message import Envelope, Page
 from postroom.model.query.text import parse_query
 from postroom.model.query.tree import Correspondent, In, Is, Leaf, Node, Or, Query
 from postroom.model.query.widening import widened
@@ -125,7 +124,7 @@ async def _find_in(
         offset=offset,
         has_more=page.has_more,
         filters_not_applied=tuple(sorted({*page.not_applied, *left_out})),
-        notices=(_not_all(name, as_of),) if _lacks_some(page, account) else (),
+        notices=() if page.complete else (_not_all(name, as_of),),
         as_of=as_of,
         complete=page.complete,
     )
@@ -134,12 +133,6 @@ async def _find_in(
 def _not_all(account: str, as_of: str) -> str:
     when = f", as of {as_of}" if as_of else ""
     return f"Not all mail of account {account} was searched, only what its mirror has{when}."
-
-
-def _lacks_some(page: Page[Envelope], account: Account) -> bool:
-    """Where a mirror has only recent mail, its page within those days is as the server's would be: more follows."""
-    is_recent = page.has_more and bool(getattr(account.settings, "mirror_days", 0))
-    return not (page.complete or is_recent)
 
 
 async def _place(account: Account, mailbox: str) -> In:

@@ -44,6 +44,7 @@ class Search:
     planned: list[Planned] = field(default_factory=list)
     examined: int = 0
     opened: int = 0
+    bare: int = 0
     action_count: int = 0
     has_more: bool = False
     notices: list[str] = field(default_factory=list)
@@ -107,6 +108,8 @@ async def _found(gateway: Gateway, account: Account, definition: Definition, ste
         search.examined += len(page.items)
         fresh = [envelope for envelope in page.items if envelope.ref not in seen]
         seen.update(envelope.ref for envelope in fresh)
+        search.bare += sum(envelope.ref in page.bare for envelope in fresh)
+        fresh = [envelope for envelope in fresh if envelope.ref not in page.bare]
         matching = await matching_of(gateway, account, rule, fresh, folders, search)
         await _pin(gateway, account, definition, steps, matching, search)
         if not page.has_more or not page.items:
@@ -116,6 +119,11 @@ async def _found(gateway: Gateway, account: Account, definition: Definition, ste
                 f"Only the newest {search.examined} candidates were looked at. Add conditions (folder, from, age_days) "
                 "so that the rule has fewer."
             )
+    if search.bare:
+        search.notices.append(
+            f"The mail server does not give out {search.bare} of the candidates. They were left out, since nobody can "
+            "tell whether they fulfil the rule."
+        )
     return search
 
 

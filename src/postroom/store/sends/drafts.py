@@ -43,13 +43,7 @@ class DraftHolds:
         """And what could not be dropped before, on a full disk, say."""
         self._held.difference_update((account, ref) for ref in draft_refs)
         with self._database.transaction(durable=False) as connection:
-            rows = connection.execute(
-                "SELECT account, draft_ref FROM draft_holds WHERE owner = ?", (self._owner.name,)
-            ).fetchall()
-            connection.executemany(
-                "DELETE FROM draft_holds WHERE account = ? AND draft_ref = ?",
-                [one for one in map(tuple, rows) if one not in self._held],
-            )
+            self._forget(connection)
 
     def check_free(self, connection: sqlite3.Connection, send: Send) -> None:
         """Within the transaction that takes a prepared send further: two calls may have looked before in one moment."""
@@ -62,10 +56,21 @@ class DraftHolds:
             raise in_hand("This draft")
 
     def prune(self, connection: sqlite3.Connection) -> None:
-        """Those of dead processes keep nobody waiting, but they are left behind."""
+        """Those of dead processes keep nobody waiting, but they are left behind; and what could not be dropped."""
+        self._forget(connection)
         for row in connection.execute("SELECT DISTINCT owner FROM draft_holds").fetchall():
             if not self._owner.is_alive(row["owner"]):
                 connection.execute("DELETE FROM draft_holds WHERE owner = ?", (row["owner"],))
+
+    def _forget(self, connection: sqlite3.Connection) -> None:
+        """Our own that are over."""
+        rows = connection.execute(
+            "SELECT account, draft_ref FROM draft_holds WHERE owner = ?", (self._owner.name,)
+        ).fetchall()
+        connection.executemany(
+            "DELETE FROM draft_holds WHERE account = ? AND draft_ref = ?",
+            [one for one in map(tuple, rows) if one not in self._held],
+        )
 
     def _elsewhere(self, connection: sqlite3.Connection, account: str, draft_refs: Collection[str]) -> frozenset[str]:
         rows = connection.execute(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 
 from postroom.model.errors import Conflict
-from postroom.store.clock import Clock, Moment, elapsed
+from postroom.store.clock import Clock, Moment
 from postroom.store.database import Database
 from postroom.store.sends.send_rows import Send, load
 from postroom.store.sends.states import FINISHED, State
@@ -21,6 +21,7 @@ from postroom.store.settled_time import SettledTime
 DEFAULT_SECONDS = 30 * 86_400.0
 LEAST_SECONDS = 600.0
 _RETRY_SECONDS = 5.0
+_NOTABLE_SECONDS = 60.0  # clocks are corrected by less all the time
 
 # Some process may be working on it now; in all other states a repeated call returns the send as it is.
 _IN_PROGRESS = frozenset({State.RESERVED, State.STAGED, State.SENDING})
@@ -93,9 +94,19 @@ class Keys:
         connection.execute("DELETE FROM keys WHERE send_id = ?", (send_id,))
 
     def prune(self, connection: sqlite3.Connection) -> None:
+        self._date_again(connection)
         for row in connection.execute("SELECT * FROM keys").fetchall():
             if self._holder(connection, row) is None:
                 self.free(connection, row["send_id"])
+
+    def _date_again(self, connection: sqlite3.Connection) -> None:
+        """Those of this boot by the clock as it is now: it may have been behind when they were taken, and after the
+        next boot nothing else tells how old they are."""
+        now = self._clock.now()
+        connection.execute(
+            "UPDATE keys SET wall = ? + boottime WHERE boot_id = ? AND boot_id != '' AND wall < ? + boottime",
+            (now.wall - now.boottime, now.boot_id, now.wall - now.boottime - _NOTABLE_SECONDS),
+        )
 
     def _held(self, connection: sqlite3.Connection, account: str, tool: str, key: str) -> Send | None:
         row = connection.execute(
@@ -106,7 +117,6 @@ class Keys:
     def _holder(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Send | None:
         """The key's send; None once a finished one's key has aged out."""
         send = load(connection, row["send_id"])
-        taken = Moment(row["wall"], row["boottime"], row["boot_id"])
-        age = max(elapsed(taken, self._clock.now()), self._settled.wall(connection) - taken.wall)
+        age = self._settled.age(connection, Moment(row["wall"], row["boottime"], row["boot_id"]))
         kept = self._kept_seconds if row["kept_seconds"] is None else max(row["kept_seconds"], LEAST_SECONDS)
         return None if send.state in FINISHED and age > kept else send

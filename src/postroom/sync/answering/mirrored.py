@@ -20,6 +20,7 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -43,9 +44,9 @@ from postroom.sync.answering.trust import MAX_AGE, Outage, Trust
 from postroom.sync.answering.word_searches import WordSearches
 from postroom.sync.answering.writes import Writes, noted, then_stale
 from postroom.sync.file import abilities, contents
-from postroom.sync.file.limits import Limits, noted_limits
+from postroom.sync.file.limits import Limits, limits_of, noted_limits
 from postroom.sync.tables.labelling import as_gmail_reads
-from postroom.sync.tables.unread import folders_without_words
+from postroom.sync.tables.unread import folders_without_words, not_given_out
 
 if TYPE_CHECKING:
     from postroom.model.folder import Folder
@@ -172,7 +173,8 @@ class MirrorLayer:
             if not trust.is_last_resort and _may_lack_older(page, kept):
                 return None
             is_partial = needs_bodies or (has_words and _lacks_words(connection, wanted))
-            return _dated(page, coverage, kept, is_partial=is_partial)
+            bare = not_given_out(connection, [row.ref for row in page.items], limits_of(self._settings))
+            return _dated(replace(page, bare=bare), coverage, kept, is_partial=is_partial)
 
         found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
         if isinstance(found, Page):
@@ -350,9 +352,9 @@ def _lacks_words(connection: sqlite3.Connection, query: Query) -> bool:
 
 
 def _dated(page: Page[Envelope], coverage: Coverage, kept: Limits, *, is_partial: bool) -> Page[Envelope]:
-    is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or kept.days)
-    total = None if kept.days else page.total
-    return Page(page.items, total, page.limit, page.offset, page.has_more, as_of=coverage.as_of, complete=is_all)
+    """A page of recent mail that goes on is the server's own, where the mirror has all that is recent."""
+    is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or _may_lack_older(page, kept))
+    return replace(page, total=None if kept.days else page.total, as_of=coverage.as_of, complete=is_all)
 
 
 def _may_lack_older(page: Page[Envelope], kept: Limits) -> bool:

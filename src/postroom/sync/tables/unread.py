@@ -5,8 +5,11 @@ than the settings allow.
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 
+from postroom.sqlite.database import remembered
 from postroom.sync.file.limits import IS_DUE, Limits
 from postroom.sync.file.status import IS_BARE, fact, note_fact
 
@@ -23,6 +26,18 @@ def folders_without_words(connection: sqlite3.Connection) -> set[str]:
             (SELECT folder FROM bare UNION SELECT mail_folder.folder FROM mail_folder JOIN bare ON mail = bare.id)"""  # noqa: S608
     )
     return {ref for (ref,) in rows}
+
+
+def not_given_out(connection: sqlite3.Connection, refs: Sequence[str], limits: Limits) -> tuple[str, ...]:
+    """Those of which only what a list shows is known, though they are not too large."""
+    if limits.mode != "full" or not remembered(connection, folders_without_words):
+        return ()
+    rows = connection.execute(
+        f"SELECT ref FROM mirrored JOIN mail USING (ref) WHERE {IS_BARE} AND size <= ?"  # noqa: S608
+        " AND ref IN (SELECT value FROM json_each(?))",
+        (limits.max_bytes, json.dumps(list(refs))),
+    )
+    return tuple(ref for (ref,) in rows)
 
 
 def due(connection: sqlite3.Connection, limits: Limits, now: float) -> list[str]:

@@ -11,7 +11,7 @@ from tests.peers.accounts import imap_account, opened
 from tests.peers.dovecot import Dovecot
 from tests.peers.raw_smtp import raw_smtp
 
-from postroom.model.errors import AuthRequired, PostroomError, ProviderError, RateLimited
+from postroom.model.errors import AuthRequired, NoAnswer, PostroomError, ProviderError, RateLimited
 from postroom.providers.imap.session.connecting import _login_refused
 from postroom.providers.imap.session.failures import lost
 
@@ -50,6 +50,7 @@ def test_a_lost_connection_says_what_to_look_at(error: Exception, says: str) -> 
     told = lost(error, unclear=False)
     assert says in told.message
     assert told.retryable
+    assert isinstance(told, NoAnswer) == isinstance(error, TimeoutError)
 
 
 def test_a_change_that_may_have_happened_is_said_first() -> None:

@@ -13,6 +13,7 @@ from postroom.model.errors import (
     AuthRequired,
     Conflict,
     InvalidRequest,
+    NoAnswer,
     NotFound,
     PermissionDenied,
     PostroomError,
@@ -110,6 +111,10 @@ def lost(error: Exception, *, unclear: bool, began: bool = False) -> PostroomErr
             "List the folder to check before trying again.",
             reason="connection_lost",
         )
+    if isinstance(error, TimeoutError):
+        return NoAnswer(
+            "The mail server did not answer in time. Try again later; if it never answers, check port and security."
+        )
     kind = HungUp if began and _is_bye_over_a_command(error) else ProviderUnavailable
     return kind(_what_to_look_at(error))
 
@@ -123,8 +128,6 @@ def _is_bye_over_a_command(error: Exception) -> bool:
 def _what_to_look_at(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return "The mail server's name cannot be resolved. Check host and the network."
-    if isinstance(error, TimeoutError):
-        return "The mail server did not answer in time. Try again later; if it never answers, check port and security."
     if isinstance(error, ConnectionRefusedError):
         return "Nothing answers at the mail server's port. Check host and port, or try again later."
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
