@@ -55,6 +55,8 @@ def test_text_spelled_in_tag_characters_is_gone() -> None:
     assert clean_text(f"Hello{smuggled} world") == "Hello world"
     assert hidden_runs(f"Hello{smuggled} world") == [smuggled]
     assert hidden_runs("soft\u00adhyphens\u00adare\u00adno\u00adspelling") == []
+    assert hidden_runs("pads \u200b\u200b\u200b\u200b between \u200b\u200b\u200b\u200b words") == []
+    assert hidden_runs("é\x01\x02\x03\x04\u200b\u200b\u200b\u200bé") == ["\x01\x02\x03\x04\u200b\u200b\u200b\u200b"]
 
 
 def test_text_spelled_in_variation_selectors_is_gone() -> None:
