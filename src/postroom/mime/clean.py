@@ -97,3 +97,11 @@ def clean_line(text: str) -> str:
 @lru_cache(maxsize=4096)  # the same few names, folders and subjects recur
 def _line(text: str) -> str:
     return " ".join(cleaned(text)[0].split())
+
+
+def is_longer(text: str, length: int) -> bool:
+    """Whether `clean_line` makes more than that of it. Of a long text its beginning tells."""
+    start = text[: 4 * length]
+    if _is_harmless(start) and len(" ".join(start.split())) > length:  # then nothing behind it changes it
+        return True
+    return len(clean_line(text)) > length

@@ -6,7 +6,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
-from postroom.mime.clean import clean_line, clean_text
+from postroom.mime.clean import clean_line, clean_text, is_longer
 from postroom.mime.html import backgrounds
 from postroom.mime.html.doubts import with_even_marks
 from postroom.mime.html.links import disguised_host, numbered_link, whole_link
@@ -181,7 +181,7 @@ def _tell_images(document: Document) -> None:
     if not images:
         return
     own, words = outside_quotes(document)
-    is_wordy = len(clean_line(words)) > _FEW_WORDS
+    is_wordy = is_longer(words, _FEW_WORDS)
     named: set[str] = set()  # one picture cut into pieces leads to the same place
     untold: list[Element] = []
     for image in images:
@@ -197,7 +197,7 @@ def _tell_images(document: Document) -> None:
 
 def _tell_backgrounds(document: Document) -> None:
     links = backgrounds.pictured_links(document)
-    if links and len(clean_line(document.text)) <= _FEW_WORDS:
+    if links and not is_longer(document.text, _FEW_WORDS):
         for link in links:
             link.set_text(_PICTURE)
 
