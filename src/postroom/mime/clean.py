@@ -65,13 +65,21 @@ def cleaned(text: str) -> tuple[str, int]:
 
 
 def _is_harmless(text: str) -> bool:
+    return _HARMLESS.fullmatch(_without_plain(text)) is not None
+
+
+def _without_plain(text: str) -> str:
+    """Its characters that are not plain ASCII: usually so few that looking at each takes no time."""
     others = text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS_ASCII)
-    return not others or _HARMLESS.fullmatch(others.decode("utf-8", "surrogatepass")) is not None
+    return others.decode("utf-8", "surrogatepass")
 
 
 def hidden_runs(text: str, cleaned_text: str | None = None) -> list[str]:
     """The runs of invisible characters that are long enough to spell something; each at most 1,000 long."""
     if text.isascii() or (cleaned_text is not None and len(text) - len(cleaned_text) < _SHORTEST):
+        return []
+    others = _without_plain(text)  # a run in the text is one in these as well
+    if _HARMLESS.fullmatch(others) or not _SPELLING.search(others):
         return []
     return [found[0][:1_000] for found in _SPELLING.finditer(text)]
 
@@ -89,3 +97,11 @@ def clean_line(text: str) -> str:
 @lru_cache(maxsize=4096)  # the same few names, folders and subjects recur
 def _line(text: str) -> str:
     return " ".join(cleaned(text)[0].split())
+
+
+def is_longer(text: str, length: int) -> bool:
+    """Whether `clean_line` makes more than that of it. Of a long text its beginning tells."""
+    start = text[: 4 * length]
+    if _is_harmless(start) and len(" ".join(start.split())) > length:  # then nothing behind it changes it
+        return True
+    return len(clean_line(text)) > length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.mime.clean import clean_line, clean_text, cleaned, hidden_runs
+from postroom.mime.clean import clean_line, clean_text, cleaned, hidden_runs, is_longer
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,8 @@ def test_text_spelled_in_tag_characters_is_gone() -> None:
     assert clean_text(f"Hello{smuggled} world") == "Hello world"
     assert hidden_runs(f"Hello{smuggled} world") == [smuggled]
     assert hidden_runs("soft\u00adhyphens\u00adare\u00adno\u00adspelling") == []
+    assert hidden_runs("pads \u200b\u200b\u200b\u200b between \u200b\u200b\u200b\u200b words") == []
+    assert hidden_runs("é\x01\x02\x03\x04\u200b\u200b\u200b\u200bé") == ["\x01\x02\x03\x04\u200b\u200b\u200b\u200b"]
 
 
 def test_text_spelled_in_variation_selectors_is_gone() -> None:
@@ -95,3 +97,12 @@ def test_every_kind_of_break_and_blank_becomes_the_plain_one() -> None:
 
 def test_a_line_is_one_line() -> None:
     assert clean_line("  Re:\r\n\tHello\u2028 there\x00  ") == "Re: Hello there"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a b", " \n" * 99 + "word", "word " * 99, "x\u200b" * 99, "w " * 40 + "\x1b[0" + "1" * 99, "ab\r\n" * 99],
+)
+@pytest.mark.parametrize("length", [1, 3, 50, 99])
+def test_whether_a_line_is_longer_is_told_without_making_it(text: str, length: int) -> None:
+    assert is_longer(text, length) == (len(clean_line(text)) > length)

@@ -28,7 +28,7 @@ def _marked_line(line: str) -> str:
 
 def with_even_marks(text: str) -> str:
     """What follows one another in a line under one mark, and a long run under several."""
-    if DOUBT_OPENS not in text:
+    if "[" not in text or DOUBT_OPENS not in text:  # a single letter is found at once
         return text
     return _LONG.sub(_in_pieces, _SEAM.sub(r"\1", text))
 
