@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -107,6 +108,14 @@ def test_what_a_lost_reader_was_given_does_not_end_the_readers_that_replace_it()
     assert [[text for text, _ in one or []] for one in found] == [["C"], ["D"], ["E"], ["F"]]
 
 
+def test_what_neither_can_do_is_raised_where_the_results_are_taken_and_costs_no_reader() -> None:
+    with readers.Readers(odd_mails.read, odd_mails.raise_instead, 1) as ours:
+        given = [ours.give([mail]) for mail in ("raise", "a")]
+        with pytest.raises(RecursionError):
+            ours.results(given[0])
+        assert [text for text, _ in ours.results(given[1]) or []] == ["A"]
+
+
 def test_a_mail_that_is_read_alone_is_not_blamed_for_what_others_do_to_their_reader() -> None:
     with readers.Readers(odd_mails.read, odd_mails.instead, 1) as ours:
         assert ours.results(ours.give(["die"])) is None
@@ -128,13 +137,9 @@ def test_where_no_process_can_be_had_the_caller_reads(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("few_are_many")
 def test_readers_that_cannot_even_start_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_begin", _no_beginning)
+    monkeypatch.setattr(readers, "_MODULE", "no_such_module")
     mails = [f"m{number}" for number in range(20)]
     assert texts(results(mails)) == [mail.upper() for mail in mails]
-
-
-def _no_beginning() -> None:
-    os._exit(1)
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -182,6 +187,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 def test_readers_do_not_outlive_a_caller_that_was_killed(tmp_path: Path) -> None:
     script = tmp_path / "caller.py"
     script.write_text(_ORPHANED)
@@ -196,10 +202,11 @@ def test_readers_do_not_outlive_a_caller_that_was_killed(tmp_path: Path) -> None
     with caller:
         assert caller.stdout
         process = int(caller.stdout.readline())
-        assert _is_alive(process)
+        watch = os.pidfd_open(process)
         caller.send_signal(signal.SIGKILL)
-        caller.stdout.read()  # ends when the last of them has let go of it
-    assert not _is_alive(process)
+    ended, _, _ = select.select([watch], [], [], 10.0)
+    os.close(watch)
+    assert ended
 
 
 def _is_alive(process: int) -> bool:

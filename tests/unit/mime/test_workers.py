@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from tests.unit.mime import odd_mails
 
-from postroom.mime.processes import workers as module
 from postroom.mime.processes.workers import BROKEN, BUSY, TOO_SLOW, Unreadable, Workers
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there are no limits and no alarms of the system's")
@@ -106,7 +105,7 @@ def test_closing_ends_them(workers: Workers) -> None:
 
 
 def test_where_no_process_can_be_had_the_caller_reads(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.sys, "executable", "")
+    monkeypatch.setattr(sys, "executable", "")
     assert workers.call(odd_mails.read_one, "a") == ("A", os.getpid())
     with pytest.raises(Unreadable, match=BROKEN):
         workers.call(odd_mails.read_one, "raise")

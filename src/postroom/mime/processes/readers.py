@@ -4,21 +4,24 @@ replaced, and the message is identified when the same happens again with it alon
 from __future__ import annotations
 
 import os
+import pickle
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+
+from postroom.mime.processes import streams
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing.process import BaseProcess
+    from concurrent.futures import Future
     from types import TracebackType
+
+    from postroom.mime.processes.pool import Pool
 
 T = TypeVar("T")
 R = TypeVar("R")
-B = TypeVar("B")
 
+_MODULE: Final = "readers"  # of this package, with `serve`
 PATIENCE = 30.0  # seconds for one message or some read together; the slowest known takes a third of one second
 _START = 60.0  # seconds until new processes respond
 _GARBAGE = 50_000  # objects
@@ -50,8 +53,8 @@ def look_rarely_for_garbage() -> None:
 class Given(Generic[R]):
     """What the readers of one pool are reading; without a pool, what was read here."""
 
-    results: Iterator[list[R]]
-    pool: ProcessPoolExecutor | None = None
+    results: list[R] | Future[bytes]
+    pool: Pool | None = None
 
 
 class Readers(Generic[T, R]):
@@ -72,9 +75,8 @@ class Readers(Generic[T, R]):
         self._patience = patience
         self._lost = 0
         self._has_read = False
-        self._broken: ProcessPoolExecutor | None = None
         self._pool = _pool(count)
-        self._alone: ProcessPoolExecutor | None = None
+        self._alone: Pool | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -84,22 +86,23 @@ class Readers(Generic[T, R]):
     ) -> None:
         self._close()
 
-    def give(self, mails: list[T]) -> Given[R] | None:
-        """Starts reading them; `results` waits for the outcome. None if a reader was lost before."""
+    def give(self, mails: list[T]) -> Given[R]:
+        """Starts reading them; `results` waits for the outcome."""
         return self._given(self._pool, mails)
 
-    def _given(self, pool: ProcessPoolExecutor | None, mails: list[T]) -> Given[R] | None:
+    def _given(self, pool: Pool | None, mails: list[T]) -> Given[R]:
         if pool is None:
-            return Given(iter([[read_or(self._instead, self._read, mail) for mail in mails]]))
-        task = partial(_read_all, self._read, self._instead, self._patience)
-        results = self._unless_lost(lambda: pool.map(task, [mails]), pool)
-        return None if results is None else Given(results, pool)
+            return Given([read_or(self._instead, self._read, mail) for mail in mails])
+        return Given(pool.give(_read_all, self._read, self._instead, self._patience, mails), pool)
 
     def results(self, given: Given[R] | None) -> list[R] | None:
         """None if a reader was lost, with these messages or with others."""
         if given is None:
             return None
-        results = self._unless_lost(lambda: next(given.results), given.pool)
+        if isinstance(given.results, list):
+            results: list[R] | None = given.results
+        else:
+            results = _unless_lost(given.results)
         self._has_read = self._has_read or results is not None
         return results
 
@@ -114,18 +117,12 @@ class Readers(Generic[T, R]):
         self._lost += 1
         return self._instead(mail)
 
-    def _unless_lost(self, act: Callable[[], B], pool: ProcessPoolExecutor | None) -> B | None:
-        done = _unless_lost(act)
-        if done is None and pool is self._pool:  # what an earlier one was given is lost with that one
-            self._broken = pool
-        return done
-
     def _mend(self) -> None:
         """New processes for lost ones, if any can be started. If they have read something before, they are not to
         blame: in the caller's own process, the next message of that kind would end the caller."""
         if self._pool is None:
             return
-        if self._pool is self._broken:
+        if self._pool.is_lost:
             lost, self._pool = self._pool, _pool(self._count)
             _end(lost)
         if self._alone is None:
@@ -141,55 +138,56 @@ class Readers(Generic[T, R]):
             _end(pool)
 
 
-def _end(pool: ProcessPoolExecutor | None) -> None:
+def _end(pool: Pool | None) -> None:
     if pool is not None:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.end()
 
 
-def _pool(count: int) -> ProcessPoolExecutor | None:
-    """Spawned, not forked: the caller has threads."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+def _pool(count: int) -> Pool | None:
+    from postroom.mime.processes.pool import Pool
 
     try:
-        return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
-    except (OSError, ImportError, NotImplementedError):  # no shared memory, or no permission to start processes
+        return Pool(_MODULE, count)
+    except OSError:  # no permission to start processes, or no room for them
         return None
 
 
-def _answers(pool: ProcessPoolExecutor) -> bool:
-    return _unless_lost(lambda: next(pool.map(abs, [1], timeout=_START))) is not None
+def _answers(pool: Pool) -> bool:
+    return _unless_lost(pool.give(abs, 1), _START) is not None
 
 
-def _unless_lost(act: Callable[[], B]) -> B | None:
-    from concurrent.futures import BrokenExecutor, CancelledError
+def _unless_lost(outcome: Future[bytes], patience: float | None = None) -> Any:
+    """What was raised instead of a result is raised here."""
+    from postroom.mime.processes.pool import Lost
 
     try:
-        return act()
-    except (BrokenExecutor, CancelledError, OSError, TimeoutError):  # the last two: none could be started
+        result, error = pickle.loads(outcome.result(patience))  # noqa: S301 (of our own process)
+    except (Lost, TimeoutError):
         return None
+    if error is not None:
+        raise error
+    return result
 
 
 # --- inside a reader
 
 
-def _begin() -> None:
-    """Interrupts are left to the caller; and a reader ends when its caller is gone."""
-    from multiprocessing import parent_process
-    from threading import Thread
-
+def serve() -> None:
+    """Until the input ends, or nobody takes the results any more."""
+    tasks, results = streams.taken_over()
     look_rarely_for_garbage()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    parent = parent_process()
-    if parent is not None:
-        Thread(target=_end_with, args=(parent,), daemon=True).start()
+    while task := streams.read(tasks):
+        function, args = pickle.loads(task)  # noqa: S301
+        streams.write(results, pickle.dumps(_outcome(function, args), pickle.HIGHEST_PROTOCOL))
 
 
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
+def _outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    try:
+        return function(*args), None
+    except Exception as error:  # noqa: BLE001 - for the caller to raise
+        return None, error
 
 
 def _read_all(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import sys
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
+from postroom.mime.processes import streams
 from postroom.mime.processes.workers import BROKEN, Unreadable
 
 _GRACE: Final = 2.0  # seconds after which the system kills what the parent should have killed
@@ -17,9 +17,7 @@ _LARGE: Final = 400_000  # KB: one that has grown this much is not used again
 
 def serve() -> None:
     """Until the input ends. The first message says how many seconds a task may take and how much memory."""
-    tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # only responses go to the parent
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are left to the parent
+    tasks, answers = streams.taken_over()
     seconds, memory = pickle.load(tasks)  # noqa: S301 (of our own parent)
     _allow(memory)
     _answer(answers, None, is_fit=True)

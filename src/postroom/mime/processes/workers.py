@@ -10,24 +10,18 @@ from __future__ import annotations
 import atexit
 import pickle
 import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from threading import BoundedSemaphore, Lock, Timer
 from typing import Any, Final, ParamSpec, TypeVar
 
 from postroom.mime.limits import MAX_MEMORY, MAX_SECONDS
+from postroom.mime.processes import streams
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _COUNT: Final = 2
 _START: Final = 30.0  # seconds for a new process to respond, on a busy machine
-# What a worker imports is decided by its parent, not by the environment or the server's working directory.
-_BOOT: Final = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from postroom.mime.processes.worker_process import serve; serve()"
-)
 
 
 class Unreadable(Exception):
@@ -113,39 +107,24 @@ class _Worker:
             late.cancel()
 
     def _tell(self, task: Any) -> None:
-        assert self._process.stdin is not None
-        pickle.dump(task, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()
+        tasks = streams.tasks_of(self._process)
+        pickle.dump(task, tasks, pickle.HIGHEST_PROTOCOL)
+        tasks.flush()
 
     def _heard(self) -> tuple[Any, bool]:
-        assert self._process.stdout is not None
-        result, is_fit = pickle.load(self._process.stdout)  # noqa: S301 (of our own process)
+        result, is_fit = pickle.load(streams.results_of(self._process))  # noqa: S301 (of our own process)
         return result, is_fit
 
     def end(self) -> None:
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # unwritten input of a process that is gone
-                    pipe.close()
-        self._process.wait()
+        streams.end(self._process)
 
 
 def _started(seconds: float, memory: int) -> _Worker | None:
-    if not sys.executable:
-        return None
     try:
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-I", "-c", _BOOT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a traceback may contain words of a message
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        worker = _Worker(streams.started("worker_process"))
     except OSError:
         return None
-    worker = _Worker(process)
-    _, is_fit = worker.call(_START, sys.path, (seconds, memory))
+    _, is_fit = worker.call(_START, (seconds, memory))
     if is_fit:
         return worker
     worker.end()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FEW = 1_000  # starting processes takes as long as reading these
 _MOST_READERS = 4
-_CHUNK = 32  # messages that one reader is given at a time
+_CHUNK = 125  # messages that one reader is given at a time: half of what a provider fetches at once
 
 
 class Read(NamedTuple):
