@@ -1,5 +1,5 @@
-"""Moves messages from the spool of a first fill into the mirror's file, compressed. Each step is a transaction of its
-own, so it may be interrupted at any time."""
+"""Moves messages from the spool of a first fill into the mirror's file, compressed, compresses their words there, and
+notes who they are. Each step is a transaction of its own, so it may be interrupted at any time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from postroom.index import writing
 from postroom.sync.file import space, spool
 from postroom.sync.file.contents import raw_content
-from postroom.sync.tables import changing
+from postroom.sync.tables import changing, identity
 
 _STEP, _STEP_BYTES = 200, 8 * 2**20
 
@@ -22,12 +23,16 @@ def forget_unknown(connection: sqlite3.Connection, path: Path) -> None:
 
 def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
     """Whether there were any left. Until there are none, the spool is as large as before."""
-    rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()
+    rows = connection.execute(
+        "SELECT id, place, ref, identity FROM spooled JOIN mirrored USING (id) ORDER BY id LIMIT ?", (_STEP,)
+    ).fetchall()
     if rows:
         space.check(path, _STEP_BYTES)
     held = 0
     lost: list[int] = []
-    for number, place in rows:
+    kept: list[str] = []
+    identified: list[tuple[int, str, str]] = []
+    for number, place, ref, own in rows:
         raw = spool.read(path, place)
         connection.execute("DELETE FROM spooled WHERE id = ?", (number,))
         if raw is None:
@@ -37,9 +42,14 @@ def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
         connection.execute(
             "INSERT INTO content (id, form, content) VALUES (?, ?, ?)", (number, content.form, content.content)
         )
+        kept.append(ref)
+        if own == identity.PENDING:
+            identified.append((number, ref, identity.of_all_bytes(raw)))
         held += len(raw)
         if held >= _STEP_BYTES:
             break
+    writing.pack_words(connection, kept)
+    changing.note_identified(connection, identified)
     _fetch_again(connection, lost, now)
     return bool(rows)
 
