@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.peers.accounts import imap_account, letter, opened
+from tests.peers.accounts import letter
 from tests.unit.sync.checking import handles_lead_there, keeps_the_bytes, same
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.filling import spool_everything
@@ -17,7 +17,7 @@ from postroom.index import state
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
-from postroom.sync.following.syncing import Syncing, Tools
+from postroom.sync.following.syncing import Tools
 from postroom.sync.tables.identity import PENDING
 
 pytestmark = pytest.mark.anyio
@@ -31,13 +31,6 @@ def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def handles(tmp_path: Path) -> Handles:
     return Handles(Database(tmp_path / "state.db"))
-
-
-async def found_only(mirrored: Mirrored, handles: Handles) -> None:
-    """A run that ends before anything is packed."""
-    account = imap_account(mirrored.dovecot, mirrored.user, **({"mirror": "full"} | mirrored.changes))
-    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account, Tools(handles)) as ours:
-        await ours._bring_up_to_date()
 
 
 def issued_by_subject(mirrored: Mirrored, handles: Handles) -> dict[str, str]:
@@ -86,7 +79,7 @@ async def test_a_mirror_that_never_gets_to_packing_is_as_true_as_any(
         if chance.random() < 0.25:
             mirrored.mirror.ask_for_rebuild("reset")
             history.append("reset")
-        await found_only(mirrored, handles)
+        await mirrored.find(Tools(handles))
         there = second.everything()
         same(mirrored, there, history)
         handles_lead_there(handles, shown, there, alone, history)
@@ -102,13 +95,13 @@ async def test_a_handle_follows_a_message_that_another_program_moves_before_it_i
     mirrored: Mirrored, handles: Handles, resets: bool
 ) -> None:
     three_letters(mirrored)
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     assert pending(mirrored) == 3
     issued = issued_by_subject(mirrored, handles)
     move(mirrored, "2", "INBOX", "Elsewhere")
     if resets:
         mirrored.mirror.ask_for_rebuild("reset")
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     assert lead_to(mirrored, handles, issued) == {
         "letter1": ("INBOX", "letter1"),
         "letter2": ("Elsewhere", "letter2"),
@@ -120,18 +113,18 @@ async def test_a_handle_follows_a_message_that_is_missed_before_it_appears_again
     mirrored: Mirrored, handles: Handles
 ) -> None:
     three_letters(mirrored)
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     issued = issued_by_subject(mirrored, handles)
     with mirrored.client() as client:
         client.select("INBOX")
         (data,) = client.fetch("2", "(RFC822)")[1][:1]
         client.store("2", "+FLAGS", "\\Deleted")
         client.expunge()
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     assert set(lead_to(mirrored, handles, issued)) == {"letter1", "letter3"}
     with mirrored.client() as client:
         client.append("Elsewhere", "", None, data[1])  # type: ignore[arg-type, index]
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     assert lead_to(mirrored, handles, issued)["letter2"] == ("Elsewhere", "letter2")
     assert mirrored.mirror.spool.exists()
 
@@ -140,13 +133,13 @@ async def test_messages_whose_bytes_are_lost_are_removed_with_all_their_words(
     mirrored: Mirrored, handles: Handles
 ) -> None:
     three_letters(mirrored)
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     mirrored.mirror.spool.unlink()
     with mirrored.client() as client:
         client.select("INBOX")
         client.store("1:3", "+FLAGS", "\\Deleted")
         client.expunge()
-    await found_only(mirrored, handles)
+    await mirrored.find(Tools(handles))
     assert mirrored.rows() == {}
     with mirrored.mirror.snapshot() as connection:
         for word in ("letter2", "hello", state.ANY):

@@ -325,10 +325,11 @@ class Syncing:
             await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
     async def _rebuild(self) -> None:
-        """Only where the server answers: until then an old mirror is better than none. The spool goes with it."""
+        """Only where the server answers: until then an old mirror is better than none. Its spool goes with it."""
         await self._mailbox.folders()
-        with suppress(PostroomError):  # from a damaged one nothing is carried over
-            await identify(Access(self.mirror))
+        if self.mirror.path.exists():  # not where a run was killed that had set it aside
+            with suppress(PostroomError):  # it may be damaged
+                await identify(Access(self.mirror))
         self.mirror.rebuild()
 
     async def _note(self, error: str) -> None:

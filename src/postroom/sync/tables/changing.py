@@ -77,9 +77,9 @@ def identify(connection: sqlite3.Connection, most: int = -1) -> bool:
         " WHERE identity != '' AND identity = ? LIMIT ?",
         (identity.PENDING, most),
     ).fetchall()
-    path = spool_of(connection)
-    raws = ((row, ref, spool.read(path, place) if place is not None else None) for row, ref, place in rows)
-    note_identified(connection, [(row, ref, identity.of_all_bytes(raw) if raw else "") for row, ref, raw in raws])
+    raws = spool.read_each(spool_of(connection), [place or spool.NOWHERE for _, _, place in rows])
+    found = [identity.of_all_bytes(raw) if raw else "" for raw in raws]
+    note_identified(connection, [(row, ref, own) for (row, ref, _), own in zip(rows, found, strict=True)])
     return bool(rows)
 
 
