@@ -59,10 +59,10 @@ def three_letters(mirrored: Mirrored) -> None:
             client.append("INBOX", "", None, letter(f"letter{number}"))  # type: ignore[arg-type]
 
 
-def move(mirrored: Mirrored, number: str, source: str, target: str) -> None:
+def move(mirrored: Mirrored, numbers: str, source: str, target: str) -> None:
     with mirrored.client() as client:
         client.select(source)
-        client._simple_command("MOVE", number, target)
+        client._simple_command("MOVE", numbers, target)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,6 +107,20 @@ async def test_a_handle_follows_a_message_that_another_program_moves_before_it_i
         "letter2": ("Elsewhere", "letter2"),
         "letter3": ("INBOX", "letter3"),
     }
+
+
+async def test_handles_follow_messages_out_of_a_folder_that_is_deleted_before_it_is_packed(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    three_letters(mirrored)
+    move(mirrored, "2:3", "INBOX", "Elsewhere")
+    await mirrored.find(Tools(handles))
+    issued = issued_by_subject(mirrored, handles)
+    move(mirrored, "1:2", "Elsewhere", "INBOX")
+    with mirrored.client() as client:
+        client.delete("Elsewhere")
+    await mirrored.find(Tools(handles))
+    assert lead_to(mirrored, handles, issued) == {subject: ("INBOX", subject) for subject in issued}
 
 
 async def test_a_handle_follows_a_message_that_is_missed_before_it_appears_again(
