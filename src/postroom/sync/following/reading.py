@@ -107,7 +107,7 @@ def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
 def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
     """What does not stay in the spool is not packed later either."""
     if mail.is_whole:
-        return read._replace(spooled=spool.sealed(spooled.place, mail.raw))
+        return Read(read.record, read.identity, spool.sealed(spooled.place, mail.raw))
     return read._replace(record=read.record._replace(texts=with_packed_body(read.record.texts)))
 
 
