@@ -69,9 +69,8 @@ def _have_appeared(connection: sqlite3.Connection, appeared: Sequence[tuple[str,
 
 
 def identify(connection: sqlite3.Connection, most: int = -1) -> bool:
-    """Messages that came in bulk, by their bytes: all of them, or at most so many. False: none is left. Reading a
-    message for the first time is no occasion for it, as long as nothing is missed that it could be: most of a first
-    fill is identified when it is packed."""
+    """Finds out by their bytes who messages are that came in bulk: all of them, or at most so many. False: there were
+    none. Most are identified when they are packed; before that only if one disappears, or is remembered."""
     rows = connection.execute(
         "SELECT mirrored.id, ref, place FROM mirrored LEFT JOIN spooled USING (id)"
         " WHERE identity != '' AND identity = ? LIMIT ?",
