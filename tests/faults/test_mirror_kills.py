@@ -21,6 +21,7 @@ import pytest
 from tests.peers.dovecot import Dovecot
 from tests.unit.sync.checking import handles_lead_there, keeps_the_bytes, same
 from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.filling import spool_everything
 from tests.unit.sync.second_client import SecondClient, There
 
 from postroom.store.database import Database
@@ -52,21 +53,25 @@ def victim() -> Iterator[Order]:
     process.wait(20)
 
 
-@pytest.mark.parametrize("kind", ["fill", "spooled fill", "change", "reset"])
+@pytest.mark.parametrize("kind", ["fill", "spooled fill", "change", "spooled change", "reset", "spooled reset"])
 async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
-    kind: str, victim: Order, dovecot: Dovecot, tmp_path: Path
+    kind: str, victim: Order, dovecot: Dovecot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where messages are spooled, those of the run before are not packed yet."""
+    spools = kind.startswith("spooled")
+    if spools:
+        spool_everything(monkeypatch.setattr)
     mirrored = Mirrored(dovecot, dovecot.new_user("killed"), Mirror(tmp_path / "before" / "mine.db"), {})
     second = SecondClient(mirrored, random.Random(7))
     second.act(30)
     shown: dict[str, str] = {}
     alone: set[str] = set()
     if not kind.endswith("fill"):
-        await mirrored.sync()
+        await (mirrored.find() if spools else mirrored.sync())
         handles_lead_there(Handles(Database(tmp_path / "before" / "state.db")), shown, second.everything(), alone)
         second.act(25)
         dovecot.renumber(mirrored.user)
-    if kind == "reset":
+    if kind.endswith("reset"):
         mirrored.mirror.ask_for_rebuild("reset")
     mirrored.mirror.close()
     (tmp_path / "before").mkdir(exist_ok=True)
@@ -75,7 +80,6 @@ async def test_a_run_that_is_killed_anywhere_is_completed_by_the_next(
     while was_killed:
         home = tmp_path / f"at{kill_at}"
         shutil.copytree(tmp_path / "before", home)
-        spools = kind == "spooled fill"
         was_killed = await _killed_and_completed(mirrored, victim, home, kill_at, spools, server, dict(shown), alone)
         kill_at += STRIDE
     assert kill_at > 3 * STRIDE  # it was killed at several places before there were no more

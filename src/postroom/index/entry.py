@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from postroom.index.packing import compressed_bytes
 from postroom.index.words import normal, storable
-from postroom.model.by_fields import pickled_by_fields
+from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.message import Envelope
 from postroom.model.words import folded
 
@@ -14,11 +14,12 @@ from postroom.model.words import folded
 @pickled_by_fields
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A message's words as the index stores them. Computing them needs no file: it may be done ahead, elsewhere."""
+    """A message's words as the index stores them. Computing them needs no file: it may be done ahead, elsewhere. A body
+    that is not packed yet is to be packed in the file (see `writing.pack_words`)."""
 
     subject: str
     body: str
-    packed_body: bytes
+    packed_body: bytes | None
     filenames: tuple[str, ...]
 
 
@@ -40,11 +41,15 @@ def packed(words: str) -> bytes:
     return compressed_bytes(words.encode())
 
 
-def texts_of(subject: str, body: str, filenames: tuple[str, ...]) -> Texts:
+def texts_of(subject: str, body: str, filenames: tuple[str, ...], *, packs: bool = True) -> Texts:
     words = normal(body)
     return Texts(
         subject=normal(subject),
         body=words,
-        packed_body=packed(words),
+        packed_body=packed(words) if packs else None,
         filenames=tuple(folded(storable(name)) for name in filenames),
     )
+
+
+def with_packed_body(texts: Texts) -> Texts:
+    return with_fields(texts, packed_body=packed(texts.body))

@@ -22,12 +22,12 @@ class ReadMail:
     texts: Texts
 
 
-def read_all(raws: Sequence[bytes]) -> list[ReadMail]:
-    """In order. Raises if one of them cannot be read."""
+def read_all(raws: Sequence[bytes], *, packs: bool = True) -> list[ReadMail]:
+    """In order, with their words packed if `packs`. Raises if one of them cannot be read."""
     parsed = [parse.parse(raw) for raw in raws]
     words = [render.words_of(one.body) for one in parsed]
     snippets = [render.first_words_of(one, mail) for one, mail in zip(words, parsed, strict=True)]
-    texts = [words_as_texts(mail, render.all_words(one)) for one, mail in zip(words, parsed, strict=True)]
+    texts = [words_as_texts(mail, render.all_words(one), packs=packs) for one, mail in zip(words, parsed, strict=True)]
     return list(map(ReadMail, parsed, snippets, texts))
 
 
@@ -38,5 +38,5 @@ def read_guarded(raw: bytes) -> ReadMail:
     return ReadMail(parsed, snippet, words_as_texts(parsed, words))
 
 
-def words_as_texts(parsed: Parsed, words: str) -> Texts:
-    return texts_of(parsed.subject, words, tuple(part.filename for part in parsed.attachments))
+def words_as_texts(parsed: Parsed, words: str, *, packs: bool = True) -> Texts:
+    return texts_of(parsed.subject, words, tuple(part.filename for part in parsed.attachments), packs=packs)

@@ -57,7 +57,7 @@ class Record(NamedTuple):
 def record_of(entry: Entry) -> Record:
     envelope = entry.envelope
     people = (envelope.sender,), envelope.to, envelope.cc, envelope.bcc, envelope.reply_to
-    groups = [_known_group(one) if _is_small(one) else _group(one) for one in people]
+    groups = [_group_of(one) if one else _NOBODY for one in people]
     return Record(
         envelope.ref,
         envelope.folders,
@@ -72,6 +72,10 @@ def record_of(entry: Entry) -> Record:
     )
 
 
+def _group_of(people: tuple[Address, ...]) -> _Group:
+    return _known_group(people) if _is_small(people) else _group(people)
+
+
 def _is_small(people: tuple[Address, ...]) -> bool:
     return len(people) <= _FEW and sum([len(who.email) + len(who.name) for who in people]) <= _SHORT
 
@@ -82,6 +86,7 @@ def _group(people: tuple[Address, ...]) -> _Group:
 
 
 _known_group = lru_cache(maxsize=4096)(_group)  # the same few recur
+_NOBODY: Final = _group(())
 
 
 def _values(envelope: Envelope, people: str) -> tuple[Any, ...]:

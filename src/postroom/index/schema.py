@@ -117,7 +117,8 @@ END;
 
 FIRST_TABLES = MAIL + WORDS + LABELS + THREADS + COUNTERS
 
-# The body's words, compressed before the transaction. If this is NULL, `words` contains all of them.
+# The body's words, compressed before the transaction (in a mirror, perhaps only later: then they are text). If this is
+# NULL, `words` contains all of them.
 BODIES = """
 ALTER TABLE mail_text ADD COLUMN body BLOB;
 """

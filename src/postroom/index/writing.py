@@ -54,7 +54,7 @@ def add_records(connection: sqlite3.Connection, records: Sequence[Record]) -> No
     add_parts(connection, [(row.key, row.record.parts) for row in rows])
     connection.executemany(
         "INSERT INTO mail_text (id, words, body) VALUES (?, ?, ?)",
-        [(row.key, _json(row.words[:-1]), row.record.texts.packed_body) for row in rows],
+        [(row.key, _json(row.words[:-1]), row.kept_body) for row in rows],
     )
     connection.executemany(
         "INSERT INTO attachment (mail, name) VALUES (?, ?)",
@@ -139,6 +139,11 @@ class _Row(NamedTuple):
     words: state.Words
     state: str
 
+    @property
+    def kept_body(self) -> bytes | str:
+        packed_body = self.record.texts.packed_body
+        return self.words[-1] if packed_body is None else packed_body
+
 
 def _numbered(connection: sqlite3.Connection, records: Sequence[Record]) -> list[_Row]:
     places, people = folder_ids(connection), People(connection)
@@ -179,7 +184,7 @@ def stored_words(connection: sqlite3.Connection, key: int) -> state.Words:
     words, body = connection.execute("SELECT words, body FROM mail_text WHERE id = ?", (key,)).fetchone()
     if body is None:
         return tuple(json.loads(decompressed(words)))
-    return (*json.loads(words), decompressed(body).decode())
+    return (*json.loads(words), body if isinstance(body, str) else decompressed(body).decode())
 
 
 def stored_subject(connection: sqlite3.Connection, key: int) -> str:
@@ -194,6 +199,19 @@ def write_words(connection: sqlite3.Connection, key: int, words: state.Words) ->
     """New words for a message whose old ones were removed from the full text."""
     body = packed(words[-1])
     connection.execute("UPDATE mail_text SET words = ?, body = ? WHERE id = ?", (_json(words[:-1]), body, key))
+
+
+def pack_words(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+    """Of messages that were added without that. Unknown refs are skipped, and what is packed stays as it is."""
+    for chunk in chunks(refs):
+        rows = connection.execute(
+            f"SELECT body, mail_text.id FROM mail JOIN mail_text USING (id) WHERE ref IN ({marks(chunk)})"  # noqa: S608
+            " AND typeof(body) = 'text'",
+            chunk,
+        ).fetchall()
+        connection.executemany(
+            "UPDATE mail_text SET body = ? WHERE id = ?", [(packed(body), key) for body, key in rows]
+        )
 
 
 def _json(words: state.Words) -> bytes:

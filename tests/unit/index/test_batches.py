@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tests.unit.index.conftest import NOON, SCHEMA
 
 from postroom.index import folders, writing
 from postroom.index.database import Database
-from postroom.index.entry import Entry
+from postroom.index.entry import Entry, texts_of
 from postroom.index.search import search
 from postroom.index.threads import thread_envelopes
 from postroom.index.words import normal
@@ -136,3 +137,26 @@ def test_words_are_kept_as_they_were_given_to_the_full_text(
     ((key, words),) = index.execute("SELECT id, words FROM mail_text").fetchall()
     assert words.decode() == json.dumps(json.loads(words), ensure_ascii=False, separators=(",", ":"))
     assert writing.stored_words(index, key)[0] == normal(hostile)
+
+
+def test_words_that_are_packed_later_are_the_same_before_and_after(
+    index: sqlite3.Connection, entry: Callable[..., Entry]
+) -> None:
+    texts = [texts_of("Hello", body, (), packs=False) for body in ("Straße 日本 \ud800\0 end", "amber " * 500, "")]
+    writing.add(index, [replace(entry(), texts=one) for one in texts])
+    keys = dict(index.execute("SELECT id, ref FROM mail ORDER BY id").fetchall())
+    before = {key: writing.stored_words(index, key) for key in keys}
+    assert [words[-1] for words in before.values()] == [one.body for one in texts]
+
+    def packed() -> int:
+        return int(index.execute("SELECT count(*) FROM mail_text WHERE typeof(body) = 'blob'").fetchone()[0])
+
+    assert packed() == 0
+    writing.pack_words(index, [*list(keys.values())[:2], "unknown"])
+    assert packed() == 2
+    assert {key: writing.stored_words(index, key) for key in keys} == before
+    writing.pack_words(index, list(keys.values()))
+    assert packed() == 3
+    assert {key: writing.stored_words(index, key) for key in keys} == before
+    writing.remove(index, list(keys.values()))
+    assert index.execute("SELECT count(*) FROM words WHERE words MATCH 'amber OR strasse OR hello'").fetchone() == (0,)

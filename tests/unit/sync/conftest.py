@@ -57,6 +57,13 @@ class Mirrored:
         async with opened(account) as mailbox, Syncing(self.mirror, mailbox, account, tools) as syncing:
             await syncing.once()
 
+    async def find(self, tools: Tools | None = None) -> None:
+        """A run that ends when everything is found, and nothing is packed."""
+        async with self.mailbox() as mailbox:
+            account = imap_account(self.dovecot, self.user, **({"mirror": "full"} | self.changes))
+            async with Syncing(self.mirror, mailbox, account, tools) as syncing:
+                await syncing._bring_up_to_date()
+
     @contextmanager
     def client(self) -> Iterator[imaplib.IMAP4]:
         with imaplib.IMAP4(self.dovecot.host, self.dovecot.imap) as client:

@@ -42,15 +42,8 @@ def second(mirrored: Mirrored) -> SecondClient:
     return found
 
 
-async def found_only(mirrored: Mirrored) -> None:
-    """As far as a first fill goes before anything is packed."""
-    account = imap_account(mirrored.dovecot, mirrored.user, **({"mirror": "full"} | mirrored.changes))
-    async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as ours:
-        await ours._bring_up_to_date()
-
-
 async def test_messages_are_found_and_read_before_they_are_packed(mirrored: Mirrored, second: SecondClient) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     server = second.everything()
     same(mirrored, server)
     assert stat.S_IMODE(mirrored.mirror.spool.stat().st_mode) == 0o600
@@ -77,7 +70,7 @@ async def test_a_run_ends_with_everything_packed(
 async def test_what_was_left_spooled_is_packed_by_the_next_run_with_what_changed_since(
     mirrored: Mirrored, second: SecondClient
 ) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     second.act(40)
     await mirrored.sync()
     same(mirrored, second.everything())
@@ -88,7 +81,7 @@ async def test_what_was_left_spooled_is_packed_by_the_next_run_with_what_changed
 async def test_bytes_that_a_power_cut_took_are_fetched_again(
     mirrored: Mirrored, second: SecondClient, left: int
 ) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     with mirrored.mirror.spool.open("r+b") as file:
         file.truncate(left)
         file.seek(max(left - 50, 0))
@@ -106,7 +99,7 @@ async def test_handles_of_copies_that_are_fetched_again_stay_where_they_were(
         client.select("INBOX")
         for folder in ("Archive", "Sent", "Junk"):
             client.copy("1", folder)
-    await found_only(mirrored)
+    await mirrored.find()
     handles, refs = Handles(Database(tmp_path / "state.db")), sorted(mirrored.rows())
     issued = handles.issue(Kind.EMAIL, "mine", refs)
     mirrored.mirror.spool.unlink()
@@ -195,22 +188,22 @@ async def test_what_runs_that_were_killed_have_spooled_does_not_pile_up(
     mirrored.mirror.status()
     mirrored.mirror.spool.parent.mkdir()
     mirrored.mirror.spool.write_bytes(b"fetched, and not noted" * 1_000)
-    await found_only(mirrored)
+    await mirrored.find()
     size = mirrored.mirror.spool.stat().st_size
     assert size == sum(len(one.raw) for one in second.everything().values() if "\\Deleted" not in one.flags)
     with mirrored.mirror.spool.open("ab") as file:
         file.write(b"fetched, and not noted")
-    await found_only(mirrored)
+    await mirrored.find()
     assert mirrored.mirror.spool.stat().st_size == size
     await mirrored.sync()
     keeps_the_bytes(mirrored, second.everything())
 
 
 async def test_a_reset_and_a_removal_take_the_spool_along(mirrored: Mirrored, second: SecondClient) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     mirrored.mirror.rebuild()
     assert not mirrored.mirror.spool.exists()
-    await found_only(mirrored)
+    await mirrored.find()
     mirrored.mirror.remove()
     assert list(mirrored.mirror.path.parent.iterdir()) == []
     assert second.everything()
@@ -241,7 +234,7 @@ async def test_a_spool_that_cannot_be_written_stops_the_run_with_a_reason_and_wh
     mirrored.mirror.status()
     mirrored.mirror.spool.mkdir(parents=True)
     with pytest.raises(ProviderUnavailable, match=r"mine\.spool of a mirror cannot be written \(Is a directory\)"):
-        await found_only(mirrored)
+        await mirrored.find()
     assert "mine.spool" in mirrored.mirror.status().last_error
     mirrored.mirror.spool.rmdir()
     await mirrored.sync()
@@ -285,7 +278,7 @@ def test_what_is_no_longer_there_is_not_read(tmp_path: Path) -> None:
 
 
 async def test_a_spool_that_somebody_removed_is_fetched_again(mirrored: Mirrored, second: SecondClient) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     mirrored.mirror.spool.unlink()
     await mirrored.sync()  # notices when it packs
     same(mirrored, second.everything())
@@ -395,7 +388,7 @@ async def test_what_comes_to_a_mirror_that_is_filled_leaves_the_last_of_a_disk_t
 async def test_what_does_not_fit_is_found_and_read_and_packed_later(
     mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     disk = Disk(mirrored, room=0)
     monkeypatch.setattr(shutil, "disk_usage", disk.usage)
     with pytest.raises(ProviderUnavailable, match="almost full"):
@@ -412,7 +405,7 @@ async def test_what_does_not_fit_is_found_and_read_and_packed_later(
 async def test_a_spool_that_is_packed_is_removed_however_full_the_disk_is(
     mirrored: Mirrored, second: SecondClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await found_only(mirrored)
+    await mirrored.find()
     pack_some = packing.pack_some
 
     def fill_the_disk(*given: Any) -> bool:

@@ -24,8 +24,8 @@ from postroom.index.schema import INDEX_TABLES, Schema
 #
 # mirrored.ref is mail.ref. `number` is the message's number in `folder`, both 0 where the provider has no numbers.
 # `walk` is the latest comparison of everything that saw it there (see `by_listing`).
-# `identity` is the same in all folders and after a move (see `identity`); empty where nothing tells. `added_at` is when
-# the message was first seen there.
+# `identity` is the same in all folders and after a move (see `identity`); empty where nothing tells, and pending where
+# the bytes in the spool do. `added_at` is when the message was first seen there.
 #
 # content.id is mirrored.id; `form` is explained in `contents`.
 #
@@ -87,4 +87,7 @@ ALTER TABLE mirrored_folder ADD COLUMN refused_at REAL;
 # Few: those of which there is only what a list shows, among others (see `unread`).
 _BARE = "CREATE INDEX IF NOT EXISTS mirrored_bare ON mirrored (id) WHERE identity = '';"
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE))
+# Tells earlier versions, which do not know them, of identities that are pending and of words that are not packed yet.
+_PACKED_LATER = ""
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE, _PACKED_LATER))

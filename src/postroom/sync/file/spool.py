@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
+from typing import Final
 
 from postroom.index.packing import checksum
 from postroom.model.errors import ProviderUnavailable
@@ -23,6 +24,7 @@ _OWNER_ONLY = 0o600
 _AT_ONCE = 512  # pieces: systems take 1,024 at least
 
 Place = tuple[int, int]  # where a message begins, and its length
+NOWHERE: Final = _SEALED.pack(0, 0, 0)  # no bytes are there
 
 
 def append(path: Path, raws: Sequence[bytes]) -> list[Place]:
@@ -66,10 +68,32 @@ def sealed(place: Place, raw: bytes) -> bytes:
 
 def read(path: Path, place: bytes) -> bytes | None:
     """At a place that is `sealed`; None where the bytes are not there."""
+    (raw,) = read_each(path, [place])
+    return raw
+
+
+def read_each(path: Path, places: Sequence[bytes]) -> Iterator[bytes | None]:
+    """`read` for many, one in memory at a time."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield from [None] * len(places)
+        return
+    try:
+        for place in places:
+            yield _unsealed(file, place)
+    finally:
+        os.close(file)
+
+
+def length_at(place: bytes) -> int:
+    return int(_SEALED.unpack(place)[1])
+
+
+def _unsealed(file: int, place: bytes) -> bytes | None:
     start, length, expected = _SEALED.unpack(place)
     try:
-        with _opened(path) as file:
-            raw = os.pread(file, length, start)
+        raw = os.pread(file, length, start)
     except OSError:
         return None
     return raw if len(raw) == length and checksum(raw) == expected else None

@@ -21,6 +21,7 @@ from postroom.model.folder import Role
 from postroom.sync.file.access import Access
 from postroom.sync.file.status import note_answer
 from postroom.sync.following.arriving import Arriving, Turn
+from postroom.sync.following.identifying import identify
 from postroom.sync.tables import changing, identity, places, refusals, replacing
 from postroom.sync.tables.places import Place
 
@@ -98,6 +99,8 @@ class ByFolder:
                     one.place, self._arriving.take_new(one.place, one.changes.epoch, one.new), self._refused
                 )
         leaving = {ref for one in looked for ref in one.gone}
+        if leaving:
+            await identify(self._access)
         for one in looked:  # after all that is new, so that a message that was moved is there before it is missed
             if one.place.number not in self._refused:
                 await self._access.write(self._settle, one, asked_at, leaving)

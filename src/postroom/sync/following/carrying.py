@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from postroom.sync.file.mirror import Mirror
 
 _AT_ONCE = 5_000
-_KNOWN = "SELECT ref, identity FROM mirrored UNION ALL SELECT ref, identity FROM former UNION ALL SELECT * FROM carried"
+_KNOWN = (
+    f"SELECT ref, iif(identity = '{identity.PENDING}', '', identity) FROM mirrored"  # noqa: S608
+    " UNION ALL SELECT ref, identity FROM former UNION ALL SELECT * FROM carried"
+)
 
 
 def take_over(mirror: Mirror, owner: str) -> None:
@@ -50,7 +53,7 @@ def is_open(connection: sqlite3.Connection) -> bool:
 
 
 def settle(connection: sqlite3.Connection, now: float) -> None:
-    """Once everything is there again. The others are remembered like messages that disappeared."""
+    """Once everything is there again, and is identified. The others are remembered like messages that disappeared."""
     _set_aside_others(connection)
     rows = connection.execute(
         "SELECT ref, identity FROM carried WHERE identity != '' AND NOT EXISTS"

@@ -1,15 +1,18 @@
-"""Moves messages from the spool of a first fill into the mirror's file, compressed. Each step is a transaction of its
-own, so it may be interrupted at any time."""
+"""Moves messages from the spool of a first fill into the mirror's file, compressed, compresses their words there, and
+notes who they are. Each step is a transaction of its own, so it may be interrupted at any time."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
+from postroom.index import writing
 from postroom.sync.file import space, spool
 from postroom.sync.file.contents import raw_content
-from postroom.sync.tables import changing
+from postroom.sync.tables import changing, identity
 
 _STEP, _STEP_BYTES = 200, 8 * 2**20
 
@@ -20,28 +23,45 @@ def forget_unknown(connection: sqlite3.Connection, path: Path) -> None:
     spool.cut(path, last)
 
 
+class _Spooled(NamedTuple):
+    number: int
+    place: bytes
+    ref: str
+    identity: str
+
+
 def pack_some(connection: sqlite3.Connection, path: Path, now: float) -> bool:
     """Whether there were any left. Until there are none, the spool is as large as before."""
-    rows = connection.execute("SELECT id, place FROM spooled ORDER BY id LIMIT ?", (_STEP,)).fetchall()
-    if rows:
+    some = _next(connection)
+    if some:
         space.check(path, _STEP_BYTES)
-    held = 0
+    connection.executemany("DELETE FROM spooled WHERE id = ?", [(one.number,) for one in some])
+    packed: list[_Spooled] = []
     lost: list[int] = []
-    for number, place in rows:
-        raw = spool.read(path, place)
-        connection.execute("DELETE FROM spooled WHERE id = ?", (number,))
+    identified: list[tuple[int, str, str]] = []
+    for one, raw in zip(some, spool.read_each(path, [one.place for one in some]), strict=True):
         if raw is None:
-            lost.append(number)
+            lost.append(one.number)
             continue
         content = raw_content(raw)
         connection.execute(
-            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)", (number, content.form, content.content)
+            "INSERT INTO content (id, form, content) VALUES (?, ?, ?)", (one.number, content.form, content.content)
         )
-        held += len(raw)
-        if held >= _STEP_BYTES:
-            break
+        packed.append(one)
+        if one.identity == identity.PENDING:
+            identified.append((one.number, one.ref, identity.of_all_bytes(raw)))
+    writing.pack_words(connection, [one.ref for one in packed])
+    changing.note_identified(connection, identified)
     _fetch_again(connection, lost, now)
-    return bool(rows)
+    return bool(some)
+
+
+def _next(connection: sqlite3.Connection) -> list[_Spooled]:
+    rows = connection.execute(
+        "SELECT id, place, ref, identity FROM spooled JOIN mirrored USING (id) ORDER BY id LIMIT ?", (_STEP,)
+    ).fetchall()
+    held = accumulate([spool.length_at(place) for _, place, *_ in rows], initial=0)
+    return [_Spooled(*row) for row, before in zip(rows, held, strict=False) if before < _STEP_BYTES]
 
 
 def _fetch_again(connection: sqlite3.Connection, lost: Sequence[int], now: float) -> None:

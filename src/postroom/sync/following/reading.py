@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio.to_thread
 
-from postroom.index.entry import Entry, Texts, texts_of
+from postroom.index.entry import Entry, Texts, texts_of, with_packed_body
 from postroom.index.records import Record, record_of
 from postroom.mime.processes.readers import Given, Readers, cores, look_rarely_for_garbage, read_or
 from postroom.model.changes import BulkMail, Marks
@@ -20,7 +20,7 @@ from postroom.sync.file import spool
 from postroom.sync.file.contents import message_content, raw_content
 from postroom.sync.file.spool import Place
 from postroom.sync.tables.changing import Arrival
-from postroom.sync.tables.identity import of_bytes, of_message, of_server
+from postroom.sync.tables.identity import PENDING, of_bytes, of_message, of_server
 
 if TYPE_CHECKING:
     from postroom.mime.read.parse import Parsed
@@ -81,16 +81,17 @@ def _spooled(mail: BulkMail, path: Path, place: Place) -> Spooled:
     )
 
 
-def read_all(mails: Sequence[BulkMail]) -> list[Read]:
+def read_spooled(spooled: Sequence[Spooled]) -> list[Read]:
+    """The words are packed when the bytes are (see `packing`), and the bytes tell then who it is."""
     from postroom.index import reading
 
-    found = reading.read_all([mail.raw for mail in mails])
-    return [_read(mail, one.parsed, one.snippet, one.texts) for mail, one in zip(mails, found, strict=True)]
-
-
-def read_spooled(spooled: Sequence[Spooled]) -> list[Read]:
     mails = _taken(spooled)
-    return [_sealed(*found) for found in zip(spooled, mails, read_all(mails), strict=True)]
+    found = reading.read_all([mail.raw for mail in mails], packs=False)
+    read = [
+        _read(mail, one.parsed, one.snippet, one.texts, PENDING if mail.is_whole else "")
+        for mail, one in zip(mails, found, strict=True)
+    ]
+    return [_sealed(*one) for one in zip(spooled, mails, read, strict=True)]
 
 
 def read_spooled_headers(spooled: Spooled) -> Read:
@@ -104,7 +105,10 @@ def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
 
 
 def _sealed(spooled: Spooled, mail: BulkMail, read: Read) -> Read:
-    return read._replace(spooled=spool.sealed(spooled.place, mail.raw)) if mail.is_whole else read
+    """What does not stay in the spool is not packed later either."""
+    if mail.is_whole:
+        return Read(read.record, read.identity, spool.sealed(spooled.place, mail.raw))
+    return read._replace(record=read.record._replace(texts=with_packed_body(read.record.texts)))
 
 
 def read_here(mails: Sequence[BulkMail]) -> list[Read]:
@@ -124,8 +128,8 @@ def read_headers(mail: BulkMail) -> Read:
     return _read(mail, parsed, "", words_as_texts(parsed, ""))
 
 
-def _read(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Read:
-    return Read(record_of(_entry(mail, parsed, snippet, texts)), of_server(mail.identity) or of_bytes(mail))
+def _read(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts, pending: str = "") -> Read:
+    return Read(record_of(_entry(mail, parsed, snippet, texts)), of_server(mail.identity) or pending or of_bytes(mail))
 
 
 def _entry(mail: BulkMail, parsed: Parsed, snippet: str, texts: Texts) -> Entry:

@@ -29,6 +29,7 @@ from postroom.sync.following.arriving import Arriving
 from postroom.sync.following.by_folder import ByFolder
 from postroom.sync.following.by_listing import ByListing
 from postroom.sync.following.handles import pass_on
+from postroom.sync.following.identifying import identify
 from postroom.sync.following.reading import Reading
 from postroom.sync.tables import refusals
 
@@ -200,6 +201,7 @@ class Syncing:
         access = Access(self.mirror)
         is_all_there = not (await engine.is_behind() or await access.read(refusals.exist))
         if is_all_there and await access.read(carrying.is_open):
+            await identify(access)
             await access.write(carrying.settle, self._tools.clock())
             await self._pass_on()
         if engine.failure is not None:
@@ -323,8 +325,11 @@ class Syncing:
             await anyio.to_thread.run_sync(carrying.take_over, self.mirror, limits.owner)
 
     async def _rebuild(self) -> None:
-        """Only where the server answers: until then an old mirror is better than none."""
+        """Only where the server answers: until then an old mirror is better than none. Its spool goes with it."""
         await self._mailbox.folders()
+        if self.mirror.path.exists():  # not where a run was killed that had set it aside
+            with suppress(PostroomError):  # it may be damaged
+                await identify(Access(self.mirror))
         self.mirror.rebuild()
 
     async def _note(self, error: str) -> None:

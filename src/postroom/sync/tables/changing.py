@@ -14,7 +14,8 @@ from postroom.index.labels import FORWARDED, make_label
 from postroom.index.records import Record
 from postroom.index.rows import chunks, marks
 from postroom.model.changes import Marks
-from postroom.sync.file.contents import Content
+from postroom.sync.file import spool
+from postroom.sync.file.contents import Content, spool_of
 from postroom.sync.tables import identity
 
 _FLAGS = ("unread", "starred", "answered", "draft")
@@ -56,10 +57,35 @@ def add(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float)
     new = [arrival for ref, arrival in by_ref.items() if ref not in there]
     writing.add_records(connection, [arrival.record for arrival in new])
     _add_rows(connection, new, now)
-    appeared = [(one.identity, one.record.ref) for one in new]
+    _have_appeared(connection, [(one.identity, one.record.ref) for one in new if one.identity != identity.PENDING])
+    if identity.remembers_any(connection):
+        identify(connection)
+    return [arrival.record.ref for arrival in new]
+
+
+def _have_appeared(connection: sqlite3.Connection, appeared: Sequence[tuple[str, str]]) -> None:
     identity.set_aside_others(connection, appeared, note_renamed)
     identity.find_again(connection, appeared, note_renamed)
-    return [arrival.record.ref for arrival in new]
+
+
+def identify(connection: sqlite3.Connection, most: int = -1) -> bool:
+    """Finds out by their bytes who messages are that came in bulk: all of them, or at most so many. False: there were
+    none. Most are identified when they are packed; before that only if one disappears, or is remembered."""
+    rows = connection.execute(
+        "SELECT mirrored.id, ref, place FROM mirrored LEFT JOIN spooled USING (id)"
+        " WHERE identity != '' AND identity = ? LIMIT ?",
+        (identity.PENDING, most),
+    ).fetchall()
+    raws = spool.read_each(spool_of(connection), [place or spool.NOWHERE for _, _, place in rows])
+    found = [identity.of_all_bytes(raw) if raw else "" for raw in raws]
+    note_identified(connection, [(row, ref, own) for (row, ref, _), own in zip(rows, found, strict=True)])
+    return bool(rows)
+
+
+def note_identified(connection: sqlite3.Connection, found: Sequence[tuple[int, str, str]]) -> None:
+    """By id in `mirrored` and ref. Empty where the bytes are lost: it is fetched again."""
+    connection.executemany("UPDATE mirrored SET identity = ? WHERE id = ?", [(own, row) for row, _, own in found])
+    _have_appeared(connection, [(own, ref) for _, ref, own in found])
 
 
 def put(connection: sqlite3.Connection, arrivals: Sequence[Arrival], now: float) -> list[str]:
@@ -109,6 +135,9 @@ def remove(
     """Unknown refs are skipped. A message that appeared elsewhere since `seen_at`, when these were last known to be
     there, was moved: its handles follow. Not to one of those that are `leaving`, which was on its way. Of the others it
     is remembered what they were."""
+    if not refs:
+        return
+    identify(connection)
     gone = identity.describe(connection, refs)
     left = []
     taken: set[str] = set()

@@ -19,6 +19,7 @@ from postroom.model.changes import BulkMail
 from postroom.model.message import Envelope, Message, shown_of
 
 BY_SERVER = "id "
+PENDING = "spooled"  # its bytes are in the spool and tell as soon as it matters (see `changing.identify`)
 REPLACED = " (another message has its id)"  # behind a ref that means another message now
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
 
@@ -40,10 +41,14 @@ def of_bytes(mail: BulkMail) -> str:
     """Of a message whose beginning may be all that was fetched: then it has arrived at the same time as well. Empty
     where nothing was."""
     if mail.is_whole:
-        return f"bytes {hashlib.sha256(mail.raw).hexdigest()}"
+        return of_all_bytes(mail.raw)
     if not mail.raw or mail.arrived is None:
         return ""
     return f"bytes {hashlib.sha256(mail.raw).hexdigest()} {mail.size} {mail.arrived.timestamp():.0f}"
+
+
+def of_all_bytes(raw: bytes) -> str:
+    return f"bytes {hashlib.sha256(raw).hexdigest()}"
 
 
 def of_message(message: Message) -> str:
@@ -82,6 +87,11 @@ def remember(connection: sqlite3.Connection, formers: Iterable[Former], now: flo
     )
 
 
+def remembers_any(connection: sqlite3.Connection) -> bool:
+    """Whether some message disappeared that may appear elsewhere."""
+    return connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is not None
+
+
 def forget_old(connection: sqlite3.Connection, now: float) -> None:
     connection.execute("DELETE FROM former WHERE gone_at < ?", (now - KEPT_SECONDS,))
 
@@ -94,7 +104,7 @@ def find_again(
     """`appeared` are identities and refs. Calls `found` with the old and the new ref of each that had disappeared; it
     is then forgotten. One that is back under its own ref is itself, whatever copies of it disappeared, too; otherwise
     it is the one that disappeared last."""
-    if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
+    if not remembers_any(connection):
         return
     for own, ref in appeared:
         sql = (
@@ -114,7 +124,7 @@ def set_aside_others(
 ) -> None:
     """Of messages that disappeared, those in whose place there is one with another content: no handle of theirs leads
     there. `renamed` is called with the ref of each and one that no message has."""
-    if connection.execute("SELECT 1 FROM former LIMIT 1").fetchone() is None:
+    if not remembers_any(connection):
         return
     for own, ref in appeared:
         row = connection.execute("SELECT identity FROM former WHERE ref = ?", (ref,)).fetchone()

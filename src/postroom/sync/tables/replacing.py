@@ -24,6 +24,7 @@ def drop_replaced(connection: sqlite3.Connection, rows: Sequence[Envelope], now:
 
 def drop_others(connection: sqlite3.Connection, folder: int, evidence: Mapping[int, Evidence], now: float) -> None:
     """Messages in whose place there may be others: they are fetched again, and are the same if their content is."""
+    changing.identify(connection)
     rows = connection.execute(
         "SELECT ref, number, size, added_at, identity FROM mirrored JOIN mail USING (ref) WHERE mirrored.folder = ?",
         (folder,),
