@@ -14,7 +14,7 @@ from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.desk import desk
 from tests.unit.sync.second_client import SecondClient
 
-from postroom.model.errors import PostroomError
+from postroom.model.errors import PostroomError, ProviderUnavailable
 from postroom.model.ids import Kind
 from postroom.store.database import Database
 from postroom.store.handles import Handles
@@ -31,6 +31,19 @@ def handles(tmp_path: Path) -> Handles:
 async def reset(mirrored: Mirrored, handles: Handles) -> None:
     mirrored.mirror.ask_for_rebuild("reset")
     await mirrored.sync(Tools(handles))
+
+
+async def reset_and_be_killed(mirrored: Mirrored, handles: Handles) -> None:
+    """After the first messages were written."""
+
+    def killed(messages: int, expected: int) -> None:
+        if messages:
+            raise ProviderUnavailable("killed")
+
+    mirrored.mirror.ask_for_rebuild("reset")
+    with pytest.raises(ProviderUnavailable, match="killed"):
+        await mirrored.sync(Tools(handles, killed))
+    assert not mirrored.mirror.status().complete
 
 
 def subject_of(mirrored: Mirrored, handles: Handles, handle: str) -> str | None:
@@ -108,6 +121,50 @@ async def test_a_copy_that_was_there_all_the_time_is_not_where_a_message_went(
         client.append("Sent", "", None, letter("one"))
     await mirrored.sync(Tools(handles))
     assert mirrored.rows()[handles.resolve(handle, Kind.EMAIL).ref].folder == "Sent"
+
+
+@pytest.mark.parametrize("resets", [1, 2, 3])
+async def test_a_message_that_moved_is_found_again_after_resets_that_were_cut_short(
+    mirrored: Mirrored, handles: Handles, resets: int
+) -> None:
+    with mirrored.client() as client:
+        for number in range(3):
+            client.append("Archive", "", None, letter(f"letter{number}"))
+    await mirrored.sync(Tools(handles))
+    issued = {
+        handle: row.subject
+        for row in mirrored.rows().values()
+        for handle in handles.issue(Kind.EMAIL, "mine", [row.ref])
+    }
+    with mirrored.client() as client:
+        client.select("Archive")
+        client.uid("MOVE", "1:2", "INBOX")
+    for _ in range(resets):
+        await reset_and_be_killed(mirrored, handles)
+    await reset(mirrored, handles)
+    assert {handle: subject_of(mirrored, handles, handle) for handle in issued} == issued
+
+
+async def test_a_message_that_moves_while_resets_are_cut_short_is_found_again_by_both_its_ids(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    with mirrored.client() as client:
+        client.append("Archive", "", None, letter("one"))
+        client.append("Sent", "", None, letter("other"))
+    await mirrored.sync(Tools(handles))
+    (archived,) = [ref for ref, row in mirrored.rows().items() if row.folder == "Archive"]
+    (first,) = handles.issue(Kind.EMAIL, "mine", [archived])
+    with mirrored.client() as client:
+        client.select("Archive")
+        client.uid("MOVE", "1", "INBOX")
+    await reset_and_be_killed(mirrored, handles)
+    (inbox,) = mirrored.rows()
+    (second,) = handles.issue(Kind.EMAIL, "mine", [inbox])
+    with mirrored.client() as client:
+        client.select("INBOX")
+        client.uid("MOVE", "1", "Sent")
+    await reset(mirrored, handles)
+    assert [subject_of(mirrored, handles, handle) for handle in (first, second)] == ["one", "one"]
 
 
 async def test_the_mirror_of_another_mailbox_hands_nothing_on(

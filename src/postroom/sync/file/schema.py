@@ -87,4 +87,7 @@ ALTER TABLE mirrored_folder ADD COLUMN refused_at REAL;
 # Few: those of which there is only what a list shows, among others (see `unread`).
 _BARE = "CREATE INDEX IF NOT EXISTS mirrored_bare ON mirrored (id) WHERE identity = '';"
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE))
+# carried.resets: after how many resets in a row, of which none was completed, it was first seen there.
+_CARRIED_AGAIN = "ALTER TABLE carried ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;"
+
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE, _CARRIED_AGAIN))

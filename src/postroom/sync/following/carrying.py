@@ -2,6 +2,7 @@
 
 Most messages are found again under their old refs, and need nothing. Of the others it is known only when everything is
 there again whether they are in another place now: a message that was there all the time is a copy, not where one went.
+What a mirror that is thrown away before that has come upon was not there all the time.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from postroom.sync.file.mirror import Mirror
 
 _AT_ONCE = 5_000
-_KNOWN = "SELECT ref, identity FROM mirrored UNION ALL SELECT ref, identity FROM former UNION ALL SELECT * FROM carried"
+_KNOWN = (
+    "SELECT ref, identity, coalesce("
+    " (SELECT resets FROM carried WHERE carried.ref = known.ref), (SELECT max(resets) + 1 FROM carried), 0)"
+    " FROM (SELECT ref, identity FROM mirrored UNION ALL SELECT ref, identity FROM former"
+    " UNION ALL SELECT ref, identity FROM carried) AS known"
+)
 
 
 def take_over(mirror: Mirror, owner: str) -> None:
@@ -38,7 +44,7 @@ def _copy(before: sqlite3.Connection, mirror: Mirror) -> None:
     known = before.execute(_KNOWN)
     while rows := known.fetchmany(_AT_ONCE):
         with mirror.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO carried (ref, identity) VALUES (?, ?)", rows)
+            connection.executemany("INSERT OR IGNORE INTO carried (ref, identity, resets) VALUES (?, ?, ?)", rows)
     renamed = before.execute("SELECT old, new FROM renamed ORDER BY id").fetchall()
     with mirror.transaction() as connection:
         for old, new in renamed:
@@ -53,18 +59,18 @@ def settle(connection: sqlite3.Connection, now: float) -> None:
     """Once everything is there again. The others are remembered like messages that disappeared."""
     _set_aside_others(connection)
     rows = connection.execute(
-        "SELECT ref, identity FROM carried WHERE identity != '' AND NOT EXISTS"
+        "SELECT ref, identity, resets FROM carried WHERE identity != '' AND NOT EXISTS"
         " (SELECT 1 FROM mirrored WHERE mirrored.ref = carried.ref) ORDER BY ref"
     ).fetchall()
-    taken: set[str] = set()
+    taken: set[tuple[str, int]] = set()
     left = []
-    for former in (Former(*row) for row in rows):
-        new = _moved_to(connection, former)
-        if new and new not in taken:
-            taken.add(new)
-            note_renamed(connection, former.ref, new)
+    for ref, known, resets in rows:
+        new = _moved_to(connection, known, resets)
+        if new and (new, resets) not in taken:
+            taken.add((new, resets))
+            note_renamed(connection, ref, new)
         else:
-            left.append(former)
+            left.append(Former(ref, known))
     identity.remember(connection, left, now)
     connection.execute("DELETE FROM carried")
 
@@ -80,12 +86,12 @@ def _set_aside_others(connection: sqlite3.Connection) -> None:
             note_renamed(connection, ref, ref + identity.REPLACED)
 
 
-def _moved_to(connection: sqlite3.Connection, former: Former) -> str:
+def _moved_to(connection: sqlite3.Connection, known: str, resets: int) -> str:
     """The one message with that content that was not there before; empty if there is none or several."""
     rows = connection.execute(
         "SELECT ref FROM mirrored WHERE identity = ? AND NOT EXISTS"
-        " (SELECT 1 FROM carried WHERE carried.ref = mirrored.ref) LIMIT 2",
-        (former.identity,),
+        " (SELECT 1 FROM carried WHERE carried.ref = mirrored.ref AND carried.resets <= ?) LIMIT 2",
+        (known, resets),
     )
     found = [ref for (ref,) in rows]
     return found[0] if len(found) == 1 else ""
