@@ -8,6 +8,8 @@ What a mirror that is thrown away before that has come upon was not there all th
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import PostroomError
@@ -19,6 +21,9 @@ from postroom.sync.tables.identity import Former
 if TYPE_CHECKING:
     from postroom.sync.file.mirror import Mirror
 
+Known = tuple[str, str, int]  # as a row of `carried`
+Renamed = tuple[str, str]
+
 _AT_ONCE = 5_000
 _KNOWN = (
     "SELECT ref, identity, coalesce("
@@ -29,26 +34,24 @@ _KNOWN = (
 
 
 def take_over(mirror: Mirror, owner: str) -> None:
-    """From the file that was replaced, which is removed then. One that cannot be read is lost, like a damaged one; one
-    of another mailbox has nothing to say here."""
-    try:
-        with mirror.before() as before:
-            if before is not None and is_of(before, owner):
-                _copy(before, mirror)
-    except PostroomError:
-        pass
+    """From the file that was replaced, which is removed then. What cannot be written now stays there."""
+    with closing(_batches(mirror, owner)) as batches:
+        for known, renamed in batches:
+            with mirror.transaction() as connection:
+                connection.executemany("INSERT OR IGNORE INTO carried (ref, identity, resets) VALUES (?, ?, ?)", known)
+                for old, new in renamed:
+                    note_renamed(connection, old, new)
     mirror.forget_before()
 
 
-def _copy(before: sqlite3.Connection, mirror: Mirror) -> None:
-    known = before.execute(_KNOWN)
-    while rows := known.fetchmany(_AT_ONCE):
-        with mirror.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO carried (ref, identity, resets) VALUES (?, ?, ?)", rows)
-    renamed = before.execute("SELECT old, new FROM renamed ORDER BY id").fetchall()
-    with mirror.transaction() as connection:
-        for old, new in renamed:
-            note_renamed(connection, old, new)
+def _batches(mirror: Mirror, owner: str) -> Generator[tuple[list[Known], list[Renamed]], None, None]:
+    """A file that cannot be read is lost, like a damaged one; one of another mailbox has nothing to say here."""
+    with suppress(PostroomError), mirror.before() as before:
+        if before is not None and is_of(before, owner):
+            known = before.execute(_KNOWN)
+            while rows := known.fetchmany(_AT_ONCE):
+                yield rows, []
+            yield [], before.execute("SELECT old, new FROM renamed ORDER BY id").fetchall()
 
 
 def is_open(connection: sqlite3.Connection) -> bool:
