@@ -65,13 +65,13 @@ def settle(connection: sqlite3.Connection, now: float) -> None:
         "SELECT ref, identity, resets FROM carried WHERE identity != '' AND NOT EXISTS"
         " (SELECT 1 FROM mirrored WHERE mirrored.ref = carried.ref) ORDER BY ref"
     ).fetchall()
-    taken: set[tuple[str, int]] = set()
+    found: dict[tuple[str, int], list[str]] = {}
     left = []
     for ref, known, resets in rows:
-        new = _moved_to(connection, known, resets)
-        if new and (new, resets) not in taken:
-            taken.add((new, resets))
-            note_renamed(connection, ref, new)
+        if (known, resets) not in found:
+            found[known, resets] = _moved_to(connection, known, resets)
+        if found[known, resets]:
+            note_renamed(connection, ref, found[known, resets].pop(0))
         else:
             left.append(Former(ref, known))
     identity.remember(connection, left, now)
@@ -89,12 +89,11 @@ def _set_aside_others(connection: sqlite3.Connection) -> None:
             note_renamed(connection, ref, ref + identity.REPLACED)
 
 
-def _moved_to(connection: sqlite3.Connection, known: str, resets: int) -> str:
-    """The one message with that content that was not there before; empty if there is none or several."""
+def _moved_to(connection: sqlite3.Connection, known: str, resets: int) -> list[str]:
+    """The messages with that content that were not there before."""
     rows = connection.execute(
         "SELECT ref FROM mirrored WHERE identity = ? AND NOT EXISTS"
-        " (SELECT 1 FROM carried WHERE carried.ref = mirrored.ref AND carried.resets <= ?) LIMIT 2",
+        " (SELECT 1 FROM carried WHERE carried.ref = mirrored.ref AND carried.resets <= ?) ORDER BY id",
         (known, resets),
     )
-    found = [ref for (ref,) in rows]
-    return found[0] if len(found) == 1 else ""
+    return identity.that_may_be_it(known, [ref for (ref,) in rows])

@@ -110,12 +110,10 @@ def remove(
     there, was moved: its handles follow. Not to one of those that are `leaving`, which was on its way. Of the others it
     is remembered what they were."""
     gone = identity.describe(connection, refs)
+    appeared = identity.Appeared(connection, seen_at, refs, leaving) if seen_at is not None else None
     left = []
-    taken: set[str] = set()
     for former in gone:
-        new = identity.appeared_since(connection, former, seen_at, leaving) if seen_at is not None else ""
-        if new and new not in taken:
-            taken.add(new)
+        if new := appeared.take(former.identity) if appeared is not None else "":
             note_renamed(connection, former.ref, new)
         else:
             left.append(former)
