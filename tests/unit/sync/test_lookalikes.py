@@ -112,3 +112,44 @@ async def test_a_handle_follows_a_move_by_others_after_a_change_through_us_too(
         client.uid("MOVE", "1", "Archive")
     await mirrored.sync(Tools(handles))
     assert [handles.resolve(handle, Kind.EMAIL).ref] == list(mirrored.rows())
+
+
+@pytest.mark.parametrize("is_reset", [False, True], ids=["followed", "reset"])
+async def test_messages_with_the_same_bytes_that_are_moved_together_keep_an_id_each(
+    mirrored: Mirrored, handles: Handles, is_reset: bool
+) -> None:
+    for folder in ("INBOX", "INBOX", "Sent"):
+        put(mirrored, MINE, folder, when=EARLIER)
+    await mirrored.sync(Tools(handles))
+    issued = handles.issue(Kind.EMAIL, "mine", list(mirrored.rows()))
+    with mirrored.client() as client:
+        for folder in ("INBOX", "Sent"):
+            client.select(folder)
+            client.uid("MOVE", "1:*", "Archive")
+    if is_reset:
+        mirrored.mirror.ask_for_reset()
+    await mirrored.sync(Tools(handles))
+    assert sorted(one.ref for one in handles.resolve_many(issued, Kind.EMAIL)) == sorted(mirrored.rows())
+    with mirrored.client() as client:
+        client.select("Archive")
+        client.uid("MOVE", "1", "Sent")
+        client.uid("MOVE", "2", "Trash")
+    await mirrored.sync(Tools(handles))
+    assert sorted(one.ref for one in handles.resolve_many(issued, Kind.EMAIL)) == sorted(mirrored.rows())
+
+
+async def test_of_lookalikes_whose_content_is_not_known_none_gets_an_id_of_another(
+    mirrored: Mirrored, handles: Handles
+) -> None:
+    mirrored.changes["mirror"] = "headers"
+    for end in ("100 to Ada.", "999 to Eve."):
+        put(mirrored, letter("same", text=f"{'A long preface. ' * 500} Pay {end}"), when=EARLIER)
+    await mirrored.sync(Tools(handles))
+    rows = list(mirrored.rows())
+    issued = handles.issue(Kind.EMAIL, "mine", rows)
+    with mirrored.client() as client:
+        client.select("INBOX")
+        client.uid("MOVE", "2", "Archive")
+        client.uid("MOVE", "1", "Archive")
+    await mirrored.sync(Tools(handles))
+    assert [one.ref for one in handles.resolve_many(issued, Kind.EMAIL)] == rows

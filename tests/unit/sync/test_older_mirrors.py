@@ -31,6 +31,7 @@ def test_subjects_from_before_their_words_were_marked_are_found(tmp_path: Path) 
         state.exchange(connection, [key], drop=state.marked("The amber ship"))
         for later in ("refusal", "refused_at"):
             connection.execute(f"ALTER TABLE mirrored_folder DROP COLUMN {later}")
+        connection.execute("ALTER TABLE carried DROP COLUMN resets")
         connection.execute("PRAGMA user_version = 3")
     mirror.close()
 

@@ -105,13 +105,16 @@ class Mirror:
 
     def rebuild(self) -> None:
         """Starts an empty file. A damaged one is set aside as ``.damaged``, for whoever wants to know: only the latest.
-        Any other stays until `carrying` has taken over what it knew. Only under the lock."""
+        Any other stays until `carrying` has taken over what it knew; while one stays, nothing is in the next. Only
+        under the lock."""
         self.close()
         is_damaged = self._request.exists() and self._request.read_bytes().startswith(DAMAGED.encode())
         aside = self.path.with_suffix(".damaged") if is_damaged else self._before
+        is_kept = is_damaged or not self.has_before
         for part in _PARTS:
+            file = Path(f"{self.path}{part}")
             with suppress(FileNotFoundError):
-                Path(f"{self.path}{part}").replace(f"{aside}{part}")
+                file.replace(f"{aside}{part}") if is_kept else file.unlink()
         self.spool.unlink(missing_ok=True)
         self._request.unlink(missing_ok=True)
 

@@ -87,7 +87,8 @@ ALTER TABLE mirrored_folder ADD COLUMN refused_at REAL;
 # Few: those of which there is only what a list shows, among others (see `unread`).
 _BARE = "CREATE INDEX IF NOT EXISTS mirrored_bare ON mirrored (id) WHERE identity = '';"
 
-# Tells earlier versions, which do not know them, of identities that are pending and of words that are not packed yet.
-_PACKED_LATER = ""
+# carried.resets: after how many resets in a row, of which none was completed, it was first seen there. The step also
+# tells earlier versions, which do not know them, of identities that are pending and of words that are not packed yet.
+_CARRIED_AGAIN = "ALTER TABLE carried ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;"
 
-SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE, _PACKED_LATER))
+SCHEMA = Schema((INDEX_TABLES + _MIRROR, _CARRIED, _SPOOLED, mark_subjects, _REFUSED, _BARE, _CARRIED_AGAIN))

@@ -139,12 +139,10 @@ def remove(
         return
     identify(connection)
     gone = identity.describe(connection, refs)
+    appeared = identity.Appeared(connection, seen_at, refs, leaving) if seen_at is not None else None
     left = []
-    taken: set[str] = set()
     for former in gone:
-        new = identity.appeared_since(connection, former, seen_at, leaving) if seen_at is not None else ""
-        if new and new not in taken:
-            taken.add(new)
+        if new := appeared.take(former.identity) if appeared is not None else "":
             note_renamed(connection, former.ref, new)
         else:
             left.append(former)

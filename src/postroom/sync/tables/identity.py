@@ -23,8 +23,6 @@ PENDING = "spooled"  # its bytes are in the spool and tell as soon as it matters
 REPLACED = " (another message has its id)"  # behind a ref that means another message now
 KEPT_SECONDS = 30 * 24 * 3600.0  # how long a message that disappeared may reappear
 
-_ALIKE = 10  # among more than these, nobody looks for one
-
 
 @dataclass(frozen=True, slots=True)
 class Former:
@@ -143,15 +141,42 @@ def _kind(identity: str) -> tuple[str, int]:
     return words[0], len(words)
 
 
-def appeared_since(connection: sqlite3.Connection, former: Former, since: float, leaving: Collection[str] = ()) -> str:
-    """The ref of the one message with that content that was first seen since then, and is not `leaving` again; empty if
-    there is none or several.
+def that_may_be_it(identity: str, alike: list[str]) -> list[str]:
+    """Of several, none unless nothing about their content can differ: then it does not matter which is which."""
+    is_of_all = identity.startswith(BY_SERVER) or _kind(identity) == ("bytes", 2)
+    return alike if is_of_all or len(alike) == 1 else []
 
-    One that was there before is a copy, not where this message went.
-    """
-    rows = connection.execute(
-        "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND ref != ? AND added_at >= ? LIMIT ?",
-        (former.identity, former.ref, since, _ALIKE),
-    )
-    found = [ref for (ref,) in rows if ref not in leaving]
-    return found[0] if len(found) == 1 else ""
+
+class Appeared:
+    """Where messages that disappeared may have gone: those with their content that were first seen since then, and are
+    not `gone` or `leaving` again. One that was there before is a copy, not where a message went."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, since: float, gone: Iterable[str], leaving: Collection[str]
+    ) -> None:
+        self._connection = connection
+        self._since = since
+        self._gone = frozenset(gone)
+        self._leaving = leaving
+        self._found: dict[str, list[str]] = {}
+        self._passed_on: set[str] | None = None
+
+    def take(self, own: str) -> str:
+        """The ref of the latest one with this identity; empty if there is none."""
+        if own not in self._found:
+            self._found[own] = self._look(own)
+        return self._found[own].pop(0) if self._found[own] else ""
+
+    def _look(self, own: str) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT ref FROM mirrored WHERE identity != '' AND identity = ? AND added_at >= ? ORDER BY id DESC",
+            (own, self._since),
+        )
+        found = [ref for (ref,) in rows if ref not in self._gone and ref not in self._leaving]
+        return found if len(found) < 2 else [ref for ref in that_may_be_it(own, found) if ref not in self._taken()]
+
+    def _taken(self) -> set[str]:
+        """By messages that are alike, from other folders."""
+        if self._passed_on is None:
+            self._passed_on = {new for (new,) in self._connection.execute("SELECT new FROM renamed")}
+        return self._passed_on
