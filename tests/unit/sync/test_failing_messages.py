@@ -15,12 +15,12 @@ from tests.peers.graph.content import Content
 from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
-from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
 from postroom.model.query.tree import And, In, Node, Query, Text
 from postroom.providers.layers.retry import Retry
 
 pytestmark = pytest.mark.anyio
-FAILURES = [ProviderUnavailable("It failed."), PermissionDenied("Not this one.")]
+FAILURES = [ProviderUnavailable("It failed."), PermissionDenied("Not this one."), InvalidRequest("It is too large.")]
 
 
 @pytest.fixture(params=[Reporting, Listing], ids=["told of changes", "by listings alone"])

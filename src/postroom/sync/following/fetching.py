@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import (
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+)
 from postroom.model.message import Envelope, Message
 from postroom.model.query.tree import In, Query
 from postroom.providers.protocol import BatchFetch
@@ -25,6 +32,7 @@ _MOST_FAILED = 5  # of the messages that are fetched together; where there are m
 _OTHERS = 3  # messages that are tried to find out whether it gives out any
 _TRIED = 10  # of all folders, where none of those is known to be given out
 _SMALL = 100_000  # bytes
+_REFUSALS = (PermissionDenied, InvalidRequest)  # the latter where a message is too large for the server or a proxy
 
 
 async def fetched(access: Access, mailbox: Mailbox, rows: Sequence[Envelope], limits: Limits) -> list[Arrival]:
@@ -122,7 +130,7 @@ async def _elsewhere(mailbox: Mailbox, besides: Sequence[str]) -> list[str]:
 
 
 def _refused(failed: Mapping[str, PostroomError]) -> set[str]:
-    return {ref for ref, error in failed.items() if isinstance(error, PermissionDenied)}
+    return {ref for ref, error in failed.items() if isinstance(error, _REFUSALS)}
 
 
 def _known(connection: sqlite3.Connection, besides: Sequence[str]) -> list[str]:
@@ -142,7 +150,7 @@ def _is_of_one(error: PostroomError) -> bool:
 
 def _may_be_of_one(error: PostroomError) -> bool:
     """Whether asking for the others tells. A server that says "later" says nothing about a message."""
-    return isinstance(error, ProviderUnavailable | PermissionDenied)
+    return isinstance(error, (ProviderUnavailable, *_REFUSALS))
 
 
 async def _still_there(mailbox: Mailbox, rows: Sequence[Envelope]) -> list[Envelope]:
