@@ -154,5 +154,13 @@ def _may_be_of_one(error: PostroomError) -> bool:
 
 
 async def _still_there(mailbox: Mailbox, rows: Sequence[Envelope]) -> list[Envelope]:
-    now = await mailbox.envelopes([row.ref for row in rows]) if rows else []
+    """As it is listed where the server does not even tell that of one: others are asked for without it."""
+    try:
+        now = await mailbox.envelopes([row.ref for row in rows]) if rows else []
+    except PostroomError as error:
+        if not _is_of_one(error):
+            raise
+        middle = len(rows) // 2
+        halves = [rows[:middle], rows[middle:]] if middle else []
+        return [row for half in halves for row in await _still_there(mailbox, half)] if halves else [*rows]
     return [row for row in now if row is not None]
