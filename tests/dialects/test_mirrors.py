@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from mcp import Client
 from tests.peers.accounts import letter
 from tests.peers.daemon import free_ports
 from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.unit.sync.cloud import Cloud, GraphSide
 from tests.unit.sync.conftest import Mirrored
 from tests.unit.sync.filling import fill_partly
 
 from postroom.doors.mcp.serve import server_for
+from postroom.model.errors import ProviderUnavailable
 from postroom.settings import Settings, build
 from postroom.sync.file.mirror import Mirror, mirror_path
 from postroom.sync.following import arriving, by_folder
@@ -96,6 +99,26 @@ async def test_a_mirror_that_was_not_filled_says_so_while_its_server_is_away(
     assert text.count("letter") >= HERE
     assert said in text
     assert {key: found[key] for key in structured} == structured
+
+
+async def test_a_mirror_that_its_server_never_confirmed_says_so_while_that_is_away(tmp_path: Path) -> None:
+    """In a field of its own, whatever else is known."""
+    with ExitStack() as peers:
+        side = GraphSide(peers)
+        for number in range(60):  # more than the first page
+            side.peer.deliver(side.user, letter(f"letter{number}", text="An elephant."))
+        cloud = Cloud(side, Mirror(mirror_path(tmp_path, "mine")))
+        cloud.before = lambda verb: side.peer.cut_next("*", "*", times=10_000) if cloud.rows() else None
+        with pytest.raises(ProviderUnavailable):
+            await cloud.sync()
+        assert 0 < len(cloud.rows()) < 60
+        token = side.settings.token.get_secret_value()
+        account = side.settings.model_dump(include={"name", "provider", "address", "base_url", "mirror"})
+        settings = build({"accounts": [{**account, "token": token}]}, home=tmp_path)
+        text, found = await searched(settings, "search_emails", "in:inbox mammoth")
+    assert "Not all mail of account mine was searched" in text
+    assert (found["results"], found["has_more"], found["total_count"]) == ([], False, None)
+    assert found["complete"] is False
 
 
 @of_all_folders

@@ -95,6 +95,7 @@ class PostroomError(Exception):
         self.retry_after = retry_after
         self.tries = 1  # how many attempts were made before this error was raised
         self.refused_folder = ""  # the provider's ref of the only one that a server refuses: it answers for others
+        self.is_of_messages = False  # the server answered, and failed over those it was asked for
         self.is_audited = False  # an entry about the call that it ended is written already
 
 

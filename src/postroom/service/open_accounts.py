@@ -12,7 +12,7 @@ import anyio
 
 from postroom.model.address import Address, parse_address
 from postroom.model.capabilities import Capabilities
-from postroom.model.errors import InvalidRequest, Unsupported
+from postroom.model.errors import InvalidRequest, PostroomError, Unsupported
 from postroom.model.native import NativeAction
 from postroom.providers.layers.layered import at_server
 from postroom.service.own_identities import completed
@@ -200,13 +200,15 @@ class Accounts:
         self._opener = opener
         self._open: dict[str, Account] = {}
         self._locks = {name: anyio.Lock() for name in self._configured}
+        self._failures: dict[str, PostroomError] = {}  # of the latest attempt, while others wait for it
         self._withheld: tuple[AccountSettings, ...] = ()
         self.owners: frozenset[str] | None = None  # the only accounts whose state may be shown; None: of any
 
     def only(self, names: Collection[str]) -> Accounts:
         """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
         view = Accounts([account for account in self.configured if account.name in names], self._opener)
-        view._open, view._locks, view.owners = self._open, self._locks, frozenset(view._configured)
+        view._open, view._locks, view._failures = self._open, self._locks, self._failures
+        view.owners = frozenset(view._configured)
         view._withheld = tuple(account for account in self.configured if account.name not in names)
         return view
 
@@ -282,8 +284,13 @@ class Accounts:
     async def open(self, wanted: str | None = None) -> Account:
         settings = self.named(wanted)
         if settings.name not in self._open:
-            async with self._locks.setdefault(settings.name, anyio.Lock()):
-                await self._connect(settings)
+            lock, known = self._locks.setdefault(settings.name, anyio.Lock()), self._failures.get(settings.name)
+            async with lock:
+                try:
+                    await self._connect(settings, known)
+                finally:
+                    if not lock.statistics().tasks_waiting:
+                        self._failures.pop(settings.name, None)
         return self._open[settings.name]
 
     def already_open(self, name: str) -> Account | None:
@@ -293,12 +300,20 @@ class Accounts:
         """A mailbox of the caller's own that no mirror answers for: not connected, and the caller closes it."""
         return self._opener.at_server(self.named(name))
 
-    async def _connect(self, settings: AccountSettings) -> None:
-        """Unless the previous holder of the lock has done it."""
+    async def _connect(self, settings: AccountSettings, known: PostroomError | None) -> None:
+        """Unless a previous holder of the lock has done it, or has failed to since this one began to wait: a server
+        that hangs would keep each in turn."""
         if settings.name in self._open:
             return
-        mailbox = await self._mailbox(settings)
-        capabilities = await mailbox.connect()
+        failure = self._failures.get(settings.name)
+        if failure is not None and failure is not known:
+            raise failure
+        try:
+            mailbox = await self._mailbox(settings)
+            capabilities = await mailbox.connect()
+        except PostroomError as error:
+            self._failures[settings.name] = error
+            raise
         self._open[settings.name] = Account(
             settings, mailbox, capabilities, partial(self._opener.transport, settings, mailbox)
         )

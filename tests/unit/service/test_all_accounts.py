@@ -14,6 +14,7 @@ from tests.peers.memory_mailbox import MemoryMailbox, provided
 from postroom.doors.mcp.dialects.postroom import results
 from postroom.model.errors import ProviderUnavailable
 from postroom.service.accounts.folders import list_accounts
+from postroom.service.gateway import Gateway
 from postroom.service.reading import search
 
 
@@ -41,9 +42,22 @@ class ArrivingMailbox(MemoryMailbox):
         return replace(page, items=shown, limit=limit, offset=offset, has_more=len(rows) > offset + limit)
 
 
+class HangingMailbox(MemoryMailbox):
+    """Does not say before it is released that it cannot be reached."""
+
+    attempts = 0
+    released: anyio.Event
+
+    async def connect(self) -> Any:
+        HangingMailbox.attempts += 1
+        await self.released.wait()
+        return await super().connect()
+
+
 @pytest.fixture(autouse=True)
 def nobody_waits() -> None:
     MeetingMailbox.waiting, MeetingMailbox.met = 0, anyio.Event()
+    HangingMailbox.attempts, HangingMailbox.released = 0, anyio.Event()
 
 
 async def test_all_accounts_are_searched_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +93,45 @@ async def test_an_account_that_does_not_answer_is_named_beside_the_mails_of_the_
         assert shown.structured_content is not None
         assert "notices" not in shown.structured_content
         assert shown.structured_content["filters_not_applied"] == ["account:dead"]
+
+
+async def test_all_who_wait_for_a_server_that_hangs_wait_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[str] = []
+
+    async def ask(gateway: Gateway) -> None:
+        with pytest.raises(ProviderUnavailable) as caught:
+            await search.list_emails(gateway)
+        failures.append(caught.value.message)
+
+    async with provided(monkeypatch, tmp_path, HangingMailbox) as (gateway, (dead,)):
+        dead.is_down = True
+        for attempts in (1, 2):
+            HangingMailbox.released = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                for _ in range(8):
+                    tasks.start_soon(ask, gateway)
+                await anyio.wait_all_tasks_blocked()
+                HangingMailbox.released.set()
+            assert (HangingMailbox.attempts, len(failures)) == (attempts, 8 * attempts)
+        dead.is_down = False
+        assert (await search.list_emails(gateway)).results == ()
+
+
+async def test_who_waits_for_an_attempt_that_is_given_up_makes_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with provided(monkeypatch, tmp_path, HangingMailbox) as (gateway, _):
+        async with anyio.create_task_group() as tasks:
+            with anyio.CancelScope() as given_up:
+                async with anyio.create_task_group() as first:
+                    first.start_soon(search.list_emails, gateway)
+                    await anyio.wait_all_tasks_blocked()
+                    tasks.start_soon(search.list_emails, gateway)
+                    await anyio.wait_all_tasks_blocked()
+                    given_up.cancel()
+            await anyio.wait_all_tasks_blocked()
+            HangingMailbox.released.set()
+        assert HangingMailbox.attempts == 2
 
 
 async def test_what_the_mirrors_of_the_others_have_is_not_called_complete(

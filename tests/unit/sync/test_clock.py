@@ -64,3 +64,19 @@ async def test_a_change_of_ours_before_the_clock_was_set_back_does_not_make_the_
     for _ in range(3):
         page = await read(it).search(INBOX, limit=10, offset=0)
     assert page.as_of is not None, "the mirror answered"
+
+
+async def test_a_fill_looks_at_the_server_also_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    it = listed(Reporting, tmp_path)
+    it.add(800)
+    new: list[str] = []
+    found: list[bool] = []
+
+    def set_back() -> None:
+        it.now -= DAYS
+
+    it.meanwhile("search", 2, set_back)
+    it.meanwhile("search", 3, lambda: new.extend(it.add(1, begin=900)))
+    it.meanwhile("search", 5, lambda: found.append(new[0] in it.rows()))
+    await it.sync()
+    assert found == [True], "not only once everything is filled"

@@ -15,12 +15,19 @@ from tests.peers.graph.content import Content
 from tests.unit.sync.cloud import Cloud, cloud_of
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
-from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import (
+    InvalidRequest,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
 from postroom.model.query.tree import And, In, Node, Query, Text
 from postroom.providers.layers.retry import Retry
 
 pytestmark = pytest.mark.anyio
-FAILURES = [ProviderUnavailable("It failed."), PermissionDenied("Not this one.")]
+FAILURES = [ProviderUnavailable("It failed."), PermissionDenied("Not this one."), InvalidRequest("It is too large.")]
 
 
 @pytest.fixture(params=[Reporting, Listing], ids=["told of changes", "by listings alone"])
@@ -61,6 +68,17 @@ async def test_of_a_message_over_which_the_server_fails_there_is_what_it_lists(
 ) -> None:
     refs = it.add(8)
     failing(it, monkeypatch, lambda ref, _: error if ref in refs[3:5] else None)
+    await it.sync()
+    it.same()
+    assert content_of(it) == {*refs} - {*refs[3:5]}
+
+
+async def test_one_that_the_server_refuses_in_every_way_is_there_as_it_is_listed(
+    it: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refs, odd = it.add(8), ProviderError("It refused the request.")
+    failing(it, monkeypatch, lambda ref, _: odd if ref in refs[3:5] else None)
+    without_envelopes(it, monkeypatch, refs[4:5], odd)
     await it.sync()
     it.same()
     assert content_of(it) == {*refs} - {*refs[3:5]}

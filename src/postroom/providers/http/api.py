@@ -19,6 +19,7 @@ from postroom.providers.layers.retry import Retry
 if TYPE_CHECKING:
     import httpx2
 
+    from postroom.model.errors import PostroomError
     from postroom.providers.tokens import TokenSource
 
 _MOST_REDIRECTS = 5
@@ -118,6 +119,11 @@ class Api:
                 raise ProviderError(f"{answer.host} offers no stream of events.")
             yield lines
 
+    def heed(self, error: PostroomError) -> None:
+        """No requests before the time that the service named, be it for one request of a batch."""
+        if error.retry_after:
+            self._quota.hold(error.retry_after)
+
     async def close(self) -> None:
         await self._client.aclose()
 
@@ -178,8 +184,7 @@ class Api:
                 raise answer.unreadable()
             return answer
         error = error_of(answer, problem, account=self._account, now=self._wall_clock())
-        if error.retry_after:
-            self._quota.hold(error.retry_after)
+        self.heed(error)
         raise error
 
 

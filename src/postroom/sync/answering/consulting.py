@@ -122,7 +122,7 @@ class Consulting:
         except PostroomError as error:
             if error.refused_folder:
                 self.outage.end()
-            elif isinstance(error, UNREACHABLE):
+            elif isinstance(error, UNREACHABLE) and not error.is_of_messages:
                 self.outage.begin()
             raise
         self.outage.end()
@@ -147,6 +147,20 @@ class Consulting:
     def _run(self, look: Look[R], trust: Trust) -> R | None:
         with self._mirror.snapshot(waits=not trust.at_once) as connection:
             return look(connection, trust) if remembered(connection, noted_owner) == self._owner else None
+
+
+def of_messages(fetch: Call) -> Call:
+    """A server that fails with a status of its own while it gives out a message may be there for everything else: the
+    next question tells."""
+
+    async def fetched(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await fetch(*args, **kwargs)
+        except ProviderUnavailable as error:
+            error.is_of_messages = "status" in error.details
+            raise
+
+    return fetched
 
 
 def _is_begun(connection: sqlite3.Connection, _trust: Trust) -> bool | None:

@@ -34,7 +34,7 @@ from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Transport
 from postroom.sqlite.database import remembered
-from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting
+from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting, of_messages
 from postroom.sync.answering.conversations import Conversations
 from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all, folders_concerned
 from postroom.sync.answering.heads import page_of_head
@@ -58,6 +58,7 @@ R = TypeVar("R")
 _STALING = frozenset(
     {"create_draft", "update_draft", "delete_draft", "create_folder", "delete_folder", "rename_folder"}
 )
+_FETCHING = frozenset({"fetch", "fetch_content", "fetch_many", "fetch_part", "fetch_raw"})
 _SENDING = frozenset({"submit", "stage", "discard_staged", "reconcile"})
 
 
@@ -131,12 +132,13 @@ class MirrorLayer:
 
     def __call__(self, verb: str, call: Call) -> Call:
         if verb in self._methods:
-            return partial(self._methods[verb], call)
+            return partial(self._methods[verb], of_messages(call) if verb in _FETCHING else call)
         return partial(then_stale, self.mirror, partial(self._changing, call)) if verb in _STALING else call
 
     def asking_only(self, verb: str, call: Call) -> Call:
         """A layer that knows of the mirror only whether the server could be reached."""
-        return partial(self._consult.ask, call) if verb in self._methods and verb != "connect" else call
+        asked = of_messages(call) if verb in _FETCHING else call
+        return partial(self._consult.ask, asked) if verb in self._methods and verb != "connect" else call
 
     # --- reading
 

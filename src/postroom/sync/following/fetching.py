@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, PermissionDenied, PostroomError, ProviderError, ProviderUnavailable
+from postroom.model.errors import (
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+)
 from postroom.model.message import Envelope, Message
 from postroom.model.query.tree import In, Query
 from postroom.providers.protocol import BatchFetch
@@ -25,6 +32,7 @@ _MOST_FAILED = 5  # of the messages that are fetched together; where there are m
 _OTHERS = 3  # messages that are tried to find out whether it gives out any
 _TRIED = 10  # of all folders, where none of those is known to be given out
 _SMALL = 100_000  # bytes
+_REFUSALS = (PermissionDenied, InvalidRequest)  # the latter where a message is too large for the server or a proxy
 
 
 async def fetched(access: Access, mailbox: Mailbox, rows: Sequence[Envelope], limits: Limits) -> list[Arrival]:
@@ -122,7 +130,7 @@ async def _elsewhere(mailbox: Mailbox, besides: Sequence[str]) -> list[str]:
 
 
 def _refused(failed: Mapping[str, PostroomError]) -> set[str]:
-    return {ref for ref, error in failed.items() if isinstance(error, PermissionDenied)}
+    return {ref for ref, error in failed.items() if isinstance(error, _REFUSALS)}
 
 
 def _known(connection: sqlite3.Connection, besides: Sequence[str]) -> list[str]:
@@ -142,9 +150,17 @@ def _is_of_one(error: PostroomError) -> bool:
 
 def _may_be_of_one(error: PostroomError) -> bool:
     """Whether asking for the others tells. A server that says "later" says nothing about a message."""
-    return isinstance(error, ProviderUnavailable | PermissionDenied)
+    return isinstance(error, (ProviderUnavailable, *_REFUSALS))
 
 
 async def _still_there(mailbox: Mailbox, rows: Sequence[Envelope]) -> list[Envelope]:
-    now = await mailbox.envelopes([row.ref for row in rows]) if rows else []
+    """As it is listed where the server does not even tell that of one: others are asked for without it."""
+    try:
+        now = await mailbox.envelopes([row.ref for row in rows]) if rows else []
+    except PostroomError as error:
+        if not _is_of_one(error):
+            raise
+        middle = len(rows) // 2
+        halves = [rows[:middle], rows[middle:]] if middle else []
+        return [row for half in halves for row in await _still_there(mailbox, half)] if halves else [*rows]
     return [row for row in now if row is not None]

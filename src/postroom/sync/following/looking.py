@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import PermissionDenied, PostroomError, ProviderUnavailable
+from postroom.model.errors import InvalidRequest, PermissionDenied, PostroomError, ProviderError
 from postroom.model.message import Envelope
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def _ask(access: Access, mailbox: Mailbox, refs: Sequence[str], looked: Lo
         return
     try:
         found = await mailbox.envelopes(refs)
-    except (ProviderUnavailable, PermissionDenied) as error:
+    except (ProviderError, PermissionDenied, InvalidRequest) as error:
         if len(looked.failed) >= _MOST_FAILED or not await _tells_of_another(access, mailbox, refs):
             raise
         if len(refs) == 1:

@@ -273,7 +273,8 @@ class Syncing:
             raise Conflict("The mirror is started over.")
         space.check(self.mirror.path)
         await self._take_announced()
-        if engine.is_partial or self._tools.clock() - self._looked_at > _DURING_FILL:
+        age = self._tools.clock() - self._looked_at
+        if engine.is_partial or not 0 <= age <= _DURING_FILL:  # below 0: the clock was set back
             await self._round(engine)
 
     async def _round(self, engine: Engine) -> None:

@@ -139,6 +139,17 @@ async def test_a_batch_that_stays_refused_is_an_error_and_no_gap(box: Box, quick
         await box.mailbox.envelopes(refs)
 
 
+async def test_a_pause_that_only_a_part_of_a_batch_names_holds_for_every_request(box: Box) -> None:
+    refs = [box.deliver(f"m{number}") for number in range(3)]
+    box.gmail.fail_next("GET", "messages.get", status=429, retry_after=3600)
+    with pytest.raises(RateLimited):
+        await box.mailbox.envelopes(refs)
+    box.gmail.forget()
+    with pytest.raises(RateLimited):
+        await box.mailbox.folders()
+    assert box.gmail.requests == []
+
+
 @pytest.fixture
 def tokens(box: Box) -> Any:
     class Tokens:

@@ -289,3 +289,17 @@ async def test_one_that_is_refused_or_gone_in_a_batch_is_what_it_is_alone(
     assert all(await mailbox.fetch_many(refs))
     graph.fail_next("GET", place, status=404, reason="ErrorItemNotFound", times=2)
     assert [one is not None for one in await mailbox.fetch_many(refs)] == [True, False, True]
+
+
+async def test_a_pause_that_only_a_part_of_a_batch_names_holds_for_every_request(
+    graph: FakeGraph, alice: Mailbox, mailbox: GraphMailbox
+) -> None:
+    refs = [graph.deliver(alice, mail(f"m{number}")).immutable_id for number in range(3)]
+    graph.fail_next("GET", f"/v1.0/me/messages/{wire.quoted(refs[1])}", status=429, retry_after=3600)
+    with pytest.raises(RateLimited):
+        await mailbox.envelopes(refs)
+    graph.forget()
+    with pytest.raises(RateLimited) as caught:
+        await mailbox.folders()
+    assert (caught.value.retry_after or 0) > 3500
+    assert graph.requests == []

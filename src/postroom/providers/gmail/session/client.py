@@ -177,7 +177,10 @@ class Client:
             return ProviderUnavailable(f"{outer.host} left a part of a batch unanswered. Try again later.")
         problem = read_problem(inner)
         if not inner.is_success or problem is not None:
-            return error_of(inner, problem, account=self._account, now=time.time())
+            error = error_of(inner, problem, account=self._account, now=time.time())
+            if isinstance(error, RateLimited):  # of the whole mailbox; any other is about this one request
+                self._api.heed(error)
+            return error
         try:
             return inner.object()
         except ProviderError as error:

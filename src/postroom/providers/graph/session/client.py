@@ -199,7 +199,10 @@ class Client:
         if inner.is_success:
             found = inner.parsed()
             return found if isinstance(found, dict) else {}
-        return error_of(inner, read_problem(inner), account=self._account.name, now=time.time())
+        error = error_of(inner, read_problem(inner), account=self._account.name, now=time.time())
+        if isinstance(error, RateLimited):  # of the whole mailbox; any other is about this one request
+            self._api.heed(error)
+        return error
 
     def _at(self, path: str) -> str:
         return path if "://" in path else self._root + path

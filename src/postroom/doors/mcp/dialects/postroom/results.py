@@ -79,8 +79,10 @@ def email_page(page: EmailPage, *, with_account: bool = False) -> CallToolResult
         "has_more": page.has_more,
         "filters_not_applied": list(page.filters_not_applied),
     }
-    if page.as_of:  # otherwise the server itself answered
-        structured |= {"as_of": page.as_of, "complete": page.complete and not page.notices}
+    if page.as_of:  # otherwise the server itself answered, or a mirror that it never confirmed, which is not complete
+        structured["as_of"] = page.as_of
+    if page.as_of or not page.complete:
+        structured["complete"] = page.complete and not page.notices
     structured["untrusted_fields"] = UNTRUSTED_FIELDS
     notices = [TextContent(type="text", text=f"Notice: {each}") for each in page.notices]
     return answer(structured, text.email_page(page, listed, room), notices)
