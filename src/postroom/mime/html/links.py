@@ -249,6 +249,8 @@ _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'\])}]{60,}", re.IGNORECASE)
 
 def shorten_in_text(text: str) -> str:
     """Long links within plain text, each as `short_link` shows it; those beyond the limit are only cut."""
+    if "://" not in text:
+        return text
     number = count(1)
 
     def shortened(link: re.Match[str]) -> str:
