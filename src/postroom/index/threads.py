@@ -85,11 +85,15 @@ def thread_envelopes(connection: sqlite3.Connection, thread_ref: str) -> list[En
 
 
 def mails_with_ids(
-    connection: sqlite3.Connection, message_ids: Sequence[str], *, by_headers: bool = False
+    connection: sqlite3.Connection,
+    message_ids: Sequence[str],
+    *,
+    by_headers: bool = False,
+    within: Sequence[str] | None = None,
 ) -> list[Envelope]:
-    """Through their threads, which are indexed by id; messages are not."""
+    """Through their threads, which are indexed by id; messages are not. `within`: the threads `linked` by these ids."""
     ids = [storable(message_id) for message_id in message_ids[:MAX_LINKS]]
-    found = linked(connection, message_ids)
+    found = linked(connection, message_ids) if within is None else within
     rows = connection.execute(
         f"SELECT {ENVELOPE} FROM mail WHERE mail.thread IN ({marks(found)}) AND mail.message_id IN ({marks(ids)})",  # noqa: S608
         (*found, *ids),

@@ -244,16 +244,22 @@ def _words(
 
 
 def _from_text(text: str, fmt: Format, context: ThreadContext | None) -> Rendered:
+    shown, spelt, notes = _plain(text, fmt)
+    result = fold_text(shown, context) if context else Folded(shown)
+    folded = compact(result.text) if fmt == "markdown" else with_even_marks(result.text).strip()
+    defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
+    return Rendered(folded, result.folded, spelt, defects, result.may_quote, shown, notes)
+
+
+@lru_cache(maxsize=2)  # as of `_written`
+def _plain(text: str, fmt: Format) -> tuple[str, int, tuple[str, ...]]:
+    """The text as it is shown, how many pieces of it a reader could not have seen, and what to know about it."""
     within = text[:MAX_TEXT]
     source = reversals.marked(within)
     cleaned = clean_text(source)
     shown = shorten_in_text(cleaned) if fmt == "markdown" else cleaned
-    result = fold_text(shown, context) if context else Folded(shown)
-    folded = compact(result.text) if fmt == "markdown" else with_even_marks(result.text).strip()
-    defects = _TEXT_CUT if len(text) > MAX_TEXT else ()
     spelt = [HiddenText("characters", run) for run in hidden_runs(source, cleaned)]
-    notes = warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
-    return Rendered(folded, result.folded, len(spelt), defects, result.may_quote, shown, notes)
+    return shown, len(spelt), warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
 
 
 def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:

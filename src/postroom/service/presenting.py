@@ -89,7 +89,8 @@ def shown_date(gateway: Gateway, envelope: Envelope) -> str:
 
 def _clean(text: str) -> str:
     """As `clean_line`, in a fraction of the time for what plainly is clean: most subjects and snippets are."""
-    is_clean = text.isascii() and text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]
+    plain = text.removesuffix("…")  # ends most snippets
+    is_clean = plain.isascii() and plain.isprintable() and "  " not in plain and text[:1] != " " != text[-1:]
     return text if is_clean else clean_line(text)
 
 

@@ -116,9 +116,6 @@ class Handles:
             return None
 
     def _known(self, mailbox: str, wanted: Mapping[Kind, Sequence[str]]) -> list[list[str]] | None:
-        handles = self._database.latest(_Seen, waits=False).handles(mailbox, wanted)
-        if handles is not None:
-            return handles
         with self._database.snapshot(waits=False) as connection:
             seen = remembered(connection, _Seen)
             for kind, refs in wanted.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
+
 from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
 from postroom.mime.quotes.earlier import Earlier, words_of
 from postroom.mime.quotes.folding import ThreadContext, context_of, fold_text
@@ -54,3 +56,23 @@ def test_piles_of_signs_are_compared_to_the_last_one() -> None:
     party = "\U0001f389"
     assert words_of(party * 100) == [party] * 100
     assert words_of("e" + "\u0301" * 100 + "t" + "\u0301") == ["é", "t"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Don't pay $50 (20%)!", "a_b\tC\r\nd\x00e\x7f", "".join(map(chr, range(128))) * 2]
+)
+def test_plain_english_has_the_words_that_any_text_has(text: str) -> None:
+    assert words_of(text) == words_of(f"{text} é")[:-1]
+
+
+def test_a_copy_of_a_whole_message_and_one_of_its_pieces_are_told_from_new_words() -> None:
+    said = "one two three four five six seven"
+    earlier = Earlier([f"before {said} after", "short one"])
+    copied = [words_of(line) for line in (said, "short one")]
+    assert earlier.copied(copied[:1]) == [True]
+    assert earlier.copied(copied[1:]) == [True]
+    assert earlier.copied(copied) == [True, False]  # neighbours here and not there: less than a run is no copy
+    assert earlier.copied([words_of("one two"), words_of("three four five six")]) == [True, True]
+    assert earlier.copied([words_of("ne two three four five")]) == [False]
+    assert earlier.copied([words_of("one two three four fiv")]) == [False]
+    assert earlier.copied([[]]) == [False]

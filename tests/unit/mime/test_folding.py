@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.mime.folding_cases import CASES, Case
 
@@ -36,3 +38,10 @@ def test_nothing_is_left_out_without_being_counted(case: Case) -> None:
     shown = render(body, fmt="text", keep_quoted=False, context=context_of(case))
     missing = sum(1 for line in whole.split("\n") if line.strip() and line.strip() not in shown.text)
     assert (missing > 0) == (shown.quoted_folded > 0)
+
+
+def test_where_the_thread_can_be_asked_nothing_is_folded_before() -> None:
+    body, context = Body(text="Yes.\n\n> Shall we all meet again tomorrow?"), ThreadContext(is_reply=True)
+    waiting = render(body, fmt="markdown", keep_quoted=False, context=replace(context, can_be_asked=True))
+    assert (waiting.text, waiting.quoted_folded, waiting.may_quote) == (body.text, 0, True)
+    assert render(body, fmt="markdown", keep_quoted=False, context=context).text == "Yes."

@@ -10,6 +10,7 @@ from tests.unit.mime.hostile_mails import ALL
 from tests.unit.mime.regular_expressions import Expression, all_expressions, attacks
 
 from postroom.index.entry import texts_of
+from postroom.mime import render as rendering
 from postroom.mime.css import rules
 from postroom.mime.quotes.earlier import Earlier
 from postroom.mime.quotes.folding import ThreadContext
@@ -68,6 +69,7 @@ def test_all_expressions_are_looked_at() -> None:
 def read(raw: bytes) -> None:
     """As if nothing like it had been read before."""
     rules._usual_sheet.cache_clear()
+    rendering._plain.cache_clear()
     parsed = parse(raw)
     judge(parsed.headers, parsed.sender, parsed.reply_to, ("example.com",))
     rendered = render(parsed.body, fmt="markdown", keep_quoted=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.mime.html import links
 from postroom.mime.html.links import disguised_host, numbered_link, short_link, shorten_in_text, whole_link
 from postroom.mime.render import render
 from postroom.model.message import Body
@@ -176,3 +177,34 @@ def test_a_cut_address_of_mail_keeps_its_number() -> None:
 
 def test_a_link_beyond_every_bound_is_marked_as_cut() -> None:
     assert whole_link(f"https://long.example/{'x' * 20_000}").endswith("x…")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        "/",
+        "?",
+        "#",
+        "?a=1",
+        "#b",
+        "/a?b#c",
+        "/a#b?c",
+        "/?#",
+        "//a",
+        "/a;b?c=d&e=%20#f",
+        "/a[b]?c[]=1",
+        ":80/a",
+        "@b",
+    ],
+)
+def test_usual_links_are_taken_apart_as_all_are(rest: str) -> None:
+    usual, any_other = links._split(f"https://a-1.example{rest}"), links._split(f"HTTPS://a-1.example{rest}")
+    assert usual == any_other is not None
+
+
+@pytest.mark.parametrize(
+    "link", ["https://a.example\\@b.example/", "https://a.example/\n", "https://[::1]/", "https://é.x/"]
+)
+def test_odd_links_are_left_to_the_standard_library(link: str) -> None:
+    assert links._USUAL.fullmatch(link) is None

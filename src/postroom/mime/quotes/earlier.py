@@ -18,19 +18,33 @@ _RUN: Final = 5  # words: fewer match by chance, more make a short quote of half
 _UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
 _SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji carry meaning, other symbols are layout
 _WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
+_ASCII_SIGNS: Final = "$%"  # those of them that are ASCII
+_SPREAD: Final = bytes(
+    [ord(chr(n).lower()) if n < 128 and (chr(n).isalnum() or chr(n) in _ASCII_SIGNS) else ord(" ") for n in range(256)]
+)
 # Outlook puts it after addresses it quotes. Every other link is compared: a different target is a different text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
 _TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 # Hundreds of accents on one letter: sorting them takes the square of their number.
 _PILE = re.compile("(?:[^\\w\\s\x00-\x7f]|[\uff9e\uff9f]){32}")
 _BREAK: Final = "\n"  # not a word: no run continues from one message into another
+_SPACE: Final = " "
 
 
 def words_of(text: str) -> list[str]:
     text = _normal(text)
     if "mailto:" in text:
         text = _MAILTO.sub(" ", text)
-    return _WORD.findall(text.casefold())
+    return _ascii_words(text) if text.isascii() else _WORD.findall(text.casefold())
+
+
+def _ascii_words(text: str) -> list[str]:
+    """What `_WORD` finds, in a third of the time."""
+    spread = text.encode("ascii").translate(_SPREAD).decode("ascii")
+    for sign in _ASCII_SIGNS:
+        if sign in spread:
+            spread = spread.replace(sign, f" {sign} ")
+    return spread.split()
 
 
 def _normal(text: str) -> str:
@@ -44,7 +58,7 @@ class Earlier:
 
     def __init__(self, texts: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self.names: set[str] = set()
-        self._words: list[str] = []
+        self._said = _SPACE  # all words, with a space before and after each: no word contains one
         self._runs: dict[int, set[int]] = {}  # by their length
         self._room = MAX_EARLIER
         for text in texts:
@@ -52,16 +66,16 @@ class Earlier:
         self.add("", names)
 
     def __getstate__(self) -> tuple[set[str], str, int]:
-        """For a worker: hashes of one process are meaningless in another, and no word contains a space."""
-        return self.names, " ".join(self._words), self._room
+        """For a worker: hashes of one process are meaningless in another."""
+        return self.names, self._said, self._room
 
     def __setstate__(self, state: tuple[set[str], str, int]) -> None:
-        self.names, words, self._room = state
-        self._words, self._runs = words.split(" ") if words else [], {}
+        self.names, self._said, self._room = state
+        self._runs = {}
 
     @property
     def is_empty(self) -> bool:
-        return all(word == _BREAK for word in self._words)
+        return self._said.isspace()
 
     def add(self, text: str, names: Iterable[str] = ()) -> None:
         """Markdown is stored with and without its link targets: a plain quote of it has only their words."""
@@ -72,7 +86,7 @@ class Earlier:
         words = [*words_of(text), _BREAK]
         if "](" in text:
             words += [*words_of(_TARGET.sub("]", text)), _BREAK]
-        self._words += words
+        self._said += _SPACE.join([*words, ""])
         for length, runs in self._runs.items():
             runs.update(_runs(words, length))
 
@@ -87,10 +101,13 @@ class Earlier:
         return result
 
     def _known(self, stream: Sequence[str]) -> bytearray:
-        """A word is known if some run that contains it is. A few words form one run."""
+        """A word is known if some run that contains it is. A few words form one run. Most quote all of a message, whose
+        runs are all known then."""
         length = min(_RUN, len(stream))
+        if self._says(stream):
+            return bytearray(b"\1" * len(stream))
         known = bytearray(len(stream))
-        if not length or not self._words:
+        if not length or self.is_empty:
             return known
         runs, whole = self._runs_of(length), b"\1" * length
         for start, run in enumerate(_runs(stream, length)):
@@ -98,9 +115,13 @@ class Earlier:
                 known[start : start + length] = whole
         return known
 
+    def _says(self, stream: Sequence[str]) -> bool:
+        """Whether these are neighbours somewhere, in this order."""
+        return _SPACE.join(["", *stream, ""]) in self._said
+
     def _runs_of(self, length: int) -> set[int]:
         if length not in self._runs:
-            self._runs[length] = set(_runs(self._words, length))
+            self._runs[length] = set(_runs(self._said.split(_SPACE)[1:-1], length))
         return self._runs[length]
 
 

@@ -23,12 +23,14 @@ _WORTH_FOLDING: Final = 200  # characters: shorter copies between new lines of o
 
 @dataclass(frozen=True, slots=True)
 class ThreadContext:
-    """A message's place in its thread. `earlier` None: what the thread said before is unknown; the marks decide."""
+    """A message's place in its thread. `earlier` None: what the thread said before is unknown; the marks decide, or
+    nobody where it `can_be_asked`."""
 
     is_reply: bool = False  # its headers name an earlier message
     is_forward: bool = False  # its subject says so
     subject: str | None = None
     earlier: Earlier | None = None
+    can_be_asked: bool = False
 
 
 UNKNOWN: Final = ThreadContext()
@@ -43,10 +45,11 @@ class ThreadHeaders(Protocol):
     def references(self) -> tuple[str, ...]: ...
 
 
-def context_of(mail: ThreadHeaders, earlier: Earlier | None = None) -> ThreadContext:
+def context_of(mail: ThreadHeaders, earlier: Earlier | None = None, *, can_be_asked: bool = False) -> ThreadContext:
     """A message that names no other has no history: whatever it marks as a quote is new."""
     is_reply, subject = bool(mail.in_reply_to or mail.references), mail.subject[:MAX_HEAD_SUBJECT]
-    return ThreadContext(is_reply, is_forward_subject(subject), subject, earlier if is_reply else Earlier())
+    is_forward = is_forward_subject(subject)
+    return ThreadContext(is_reply, is_forward, subject, earlier if is_reply else Earlier(), can_be_asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ def fold_lines(text: Lines, context: ThreadContext) -> Folded:
     find_regions(text, subject=context.subject, names=context.earlier.names if context.earlier else frozenset())
     if not any(text.regions):
         return Folded("\n".join(text.lines))
+    if context.earlier is None and context.can_be_asked:
+        return Folded("\n".join(text.lines), may_quote=True)
     history = _copies(text, context.earlier) if context.earlier else _marked_end(text, context)
     return _without(text, history)
 

@@ -124,15 +124,18 @@ class _Conversation:
     reading: Reading
     said: Earlier = field(default_factory=Earlier)
     ids: set[str] = field(default_factory=set)  # of the messages that this is
+    last: tuple[Message, str] | None = None  # not among them yet: nobody may answer it
 
     def rendered(self, answers: Sequence[Answer]) -> list[Rendered]:
         shown: list[Rendered] = []
         for answer in answers:
             shown.append(self.next(answer))
-            self._add(answer.message, shown[-1].whole)
+            self.last = answer.message, shown[-1].whole
         return shown
 
     def next(self, answer: Answer) -> Rendered:
+        if self.last is not None:
+            self._add(*self.last)
         answered = answer.answered
         if answered is not None and answered.envelope.message_id not in self.ids:
             self._add(answered, _body(answered, Reading(include_quoted=True), None).whole)
@@ -144,10 +147,10 @@ class _Conversation:
 
 
 def _body(message: Message, reading: Reading, earlier: Earlier | None) -> Rendered:
-    """`earlier` None: without a look at the thread."""
+    """`earlier` None: before a look at the thread."""
     from postroom.mime import guarded
     from postroom.mime.quotes.folding import context_of
 
     fmt = cast("Format", reading.body_format)
-    context = context_of(message.envelope, earlier)
+    context = context_of(message.envelope, earlier, can_be_asked=True)
     return guarded.render(message.body, fmt=fmt, keep_quoted=reading.include_quoted, context=context)

@@ -85,8 +85,9 @@ class Lookup:
     def mails_with_ids(
         self, connection: sqlite3.Connection, message_ids: Sequence[str], trust: Trust
     ) -> list[Envelope]:
-        trust.spare(threads.are_short(connection, threads.linked(connection, message_ids), AT_ONCE))
-        return threads.mails_with_ids(connection, message_ids, by_headers=self.threads_by_headers)
+        within = threads.linked(connection, message_ids)
+        trust.spare(threads.are_short(connection, within, AT_ONCE))
+        return threads.mails_with_ids(connection, message_ids, by_headers=self.threads_by_headers, within=within)
 
     def _thread_in_index(self, connection: sqlite3.Connection, thread_ref: str) -> str:
         row = connection.execute(
