@@ -25,6 +25,7 @@ _MODULE: Final = "readers"  # of this package, with `serve`
 PATIENCE = 30.0  # seconds for one message or some read together; the slowest known takes a third of one second
 _START = 60.0  # seconds until new processes respond
 _GARBAGE = 50_000  # objects
+_POLITE = 10
 _TRIES = 2  # with one message alone: its reader may have been killed for another reason, such as a lack of memory
 _MOST_LOST = 10  # messages that crashed their reader before any was read: beyond that the cause is something else
 
@@ -176,6 +177,8 @@ def serve() -> None:
     """Until the input ends, or nobody takes the results any more."""
     tasks, results = streams.taken_over()
     look_rarely_for_garbage()
+    if hasattr(os, "nice"):
+        os.nice(_POLITE)  # whoever fetches and writes goes first: it is what all wait for in the end
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     while task := streams.read(tasks):
