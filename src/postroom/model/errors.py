@@ -8,6 +8,7 @@
     ├── RateLimited                RATE_LIMIT_EXCEEDED   yes   ours or the provider's limit; `retry_after` says when
     ├── ProviderError              PROVIDER_ERROR        no    the mail server reported a failure
     │   └── ProviderUnavailable    PROVIDER_ERROR        yes   it did not respond, or said "later"
+    │       └── NoAnswer           PROVIDER_ERROR        yes   it was waited for in vain
     ├── Conflict                   CONFLICT              no    the thing changed, already exists or is in progress
     │   └── CursorExpired          CONFLICT              no    what changed since then is no longer known
     ├── Unsupported                UNSUPPORTED           no    this provider cannot do that, and never pretends to
