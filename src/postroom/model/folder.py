@@ -81,7 +81,7 @@ def check_level(level: str) -> str:
 
 
 def check_folder_name(name: str) -> None:
-    """Any script, ``/`` between levels; no level that is empty or dots, no control characters, no leading or trailing spaces."""
+    """Any script, ``/`` between levels; no level is empty or dots, no control characters, no spaces at the ends."""
     parts = name.split("/")
     if len(name) > MAX_NAME:
         raise _bad_name(f"is longer than {MAX_NAME} characters")
