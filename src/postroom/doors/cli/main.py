@@ -49,6 +49,8 @@ def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | N
             print(f"postroom: {line}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, InvalidRequest) else EXIT_FAILED
     except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the shell's own prompt on a line of its own
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has closed the pipe (postroom search ... | head); keep the interpreter from complaining at exit.

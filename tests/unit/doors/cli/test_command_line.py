@@ -206,12 +206,17 @@ def test_a_wrong_command_line_ends_with_code_2(argv: list[str], served: Served) 
     assert exit_.value.code == 2
 
 
-def test_an_interrupt_ends_quietly(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_ends_quietly_and_the_line_with_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
         raise KeyboardInterrupt
 
     assert main.run(["serve"], serve=interrupted) == 130
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main.run(["serve"], serve=interrupted) == 130
+    assert capsys.readouterr().err == "\n"
 
 
 def test_help_is_cheap_it_loads_neither_settings_nor_the_protocol() -> None:
