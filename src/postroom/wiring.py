@@ -185,7 +185,10 @@ async def _fill_demo(settings: Settings) -> None:
 
 def _may_lack_sample(path: Path) -> bool:
     """A look at the file, not into it: opening every mailbox would delay every start."""
-    return not path.exists() or path.stat().st_size < SMALLER_THAN_SAMPLE
+    try:
+        return path.stat().st_size < SMALLER_THAN_SAMPLE
+    except OSError:  # not there yet; or else opening it says what is wrong
+        return True
 
 
 @asynccontextmanager

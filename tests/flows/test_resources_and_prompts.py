@@ -125,7 +125,10 @@ async def test_what_cannot_be_completed_is_no_error(call: Caller) -> None:
 async def test_a_prompt_that_does_not_exist_or_lacks_an_argument_is_the_callers_mistake(call: Caller) -> None:
     with pytest.raises(MCPError, match=r"There is no prompt 'triage'\. Use one of: triage_inbox") as unknown:
         await call.client.get_prompt("triage")
-    with pytest.raises(MCPError, match="draft_reply: Missing required arguments") as incomplete:
-        await call.client.get_prompt("draft_reply", {"wishes": "be kind"})
+    with pytest.raises(MCPError, match="Prompt draft_reply needs email_id") as incomplete:
+        await call.client.get_prompt("draft_reply", {"wishes": "be kind", "email_id": ""})
+    misspelt = r"Unknown argument acount of prompt triage_inbox; did you mean account\? .* takes: account"
+    with pytest.raises(MCPError, match=misspelt) as unfit:
+        await call.client.get_prompt("triage_inbox", {"acount": "alex"})
 
-    assert {unknown.value.error.code, incomplete.value.error.code} == {INVALID_PARAMS}
+    assert {one.value.error.code for one in (unknown, incomplete, unfit)} == {INVALID_PARAMS}

@@ -9,7 +9,7 @@ import pytest
 from tests.gate.rigs import MAIL, GateRig, gate_rig, vars_of
 
 from postroom.model.draft import File
-from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited
+from postroom.model.errors import Conflict, InvalidRequest, PermissionDenied, RateLimited, Unsupported
 from postroom.service.sending import outbox, send
 from postroom.service.sending.order import Answered, LookedUp, Wishes
 from postroom.service.writing import draft as drafts
@@ -40,6 +40,25 @@ async def test_nobody_is_asked_about_a_mail_that_could_not_be_sent(tmp_path, wro
         with pytest.raises(InvalidRequest):
             await send.send(gate.gateway, bad)
         assert rows(gate) == []
+
+
+@pytest.mark.parametrize("way", ["confirm", "preview", "approval", "elicit"])
+async def test_nobody_is_asked_about_a_mail_of_an_account_that_cannot_send(tmp_path, way):
+    async with gate_rig(tmp_path, gate=way) as gate:
+        order = await gate.order(wishes=ASKABLE)
+        order.account.capabilities = replace(order.account.capabilities, can_send=False)
+        for attempt in (send.question, send.send) if way == "elicit" else (send.send,):
+            with pytest.raises(Unsupported, match="does not support sending"):
+                await attempt(gate.gateway, order)
+        assert rows(gate) == []
+
+
+async def test_what_was_sent_before_the_account_could_not_send_any_more_is_still_told(tmp_path):
+    async with gate_rig(tmp_path, gate="confirm") as gate:
+        sent = await gate.send(idempotency_key="once")
+        order = await gate.order(wishes=replace(ASKABLE, idempotency_key="once"))
+        order.account.capabilities = replace(order.account.capabilities, can_send=False)
+        assert (await send.send(gate.gateway, order)).send_id == sent.send_id
 
 
 async def test_nobody_is_asked_in_a_full_hour_or_in_dev_mode(tmp_path):

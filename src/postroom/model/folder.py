@@ -81,12 +81,12 @@ def check_level(level: str) -> str:
 
 
 def check_folder_name(name: str) -> None:
-    """Any script, ``/`` between levels; no empty level, no control characters, no leading or trailing spaces."""
+    """Any script, ``/`` between levels; no level is empty or dots, no control characters, no spaces at the ends."""
     parts = name.split("/")
     if len(name) > MAX_NAME:
         raise _bad_name(f"is longer than {MAX_NAME} characters")
     if any(not part or part != part.strip() or part in (".", "..") for part in parts):
-        raise _bad_name("has an empty level, or a level that begins or ends with a space")
+        raise _bad_name("has a level that is empty, . or .., or that begins or ends with a space")
     if not all(char.isprintable() for char in name):
         raise _bad_name("contains a control or invisible character")
 

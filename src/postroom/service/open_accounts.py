@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from postroom.settings import AccountSettings
 
 OF_ANOTHER = "/"  # between an account and another mailbox it opens: work/sales@example.com
+_HOW_TO_SEND = {"imap": "Save a draft instead. The operator can set smtp_host of the account."}
 
 
 class Opener(Protocol):
@@ -116,10 +117,14 @@ class Account:
 
         return self.mailbox if isinstance(self.mailbox, IdLookup) else None
 
+    def check_can_send(self) -> None:
+        if not self.capabilities.can_send:
+            provider = self.capabilities.provider
+            raise Unsupported(provider, "sending", _HOW_TO_SEND.get(provider, ""))
+
     @property
     def transport(self) -> Transport:
-        if not self.capabilities.can_send:
-            raise Unsupported(self.capabilities.provider, "sending")
+        self.check_can_send()
         if self._transport is None:
             self._transport = self._open_transport()
         return self._transport

@@ -48,7 +48,7 @@ async def locate(gateway: Gateway, shown_id: str, account: str | None, kind: Kin
 
 def gone(email_id: str) -> NotFound:
     return NotFound(
-        f"The message {email_id} is no longer there: another program deleted or moved it. Search for it again.",
+        f"There is no message {email_id}, or no longer: another program may have moved or deleted it. Search again.",
         reason="email_gone",
         details={"email_id": email_id, "id": email_id},
     )

@@ -22,8 +22,8 @@ def find(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     found = named(path, environ)
     if found is None:
         own = config_file(environ)
-        return own if _is_file(own) else None
-    if not _is_file(found):
+        return own if is_file(own) else None
+    if not is_file(found):
         raise SettingsError(f"{found}: no such file (named by {_origin(path)})")
     return found
 
@@ -34,7 +34,7 @@ def named(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     return named_path(given, _origin(path)) if given else None
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """SettingsError if nobody can tell: what cannot be read is not the same as no settings."""
     try:
         return S_ISREG(path.stat().st_mode)

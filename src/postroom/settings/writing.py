@@ -38,7 +38,7 @@ def grown(path: Path, account: Table | None, environ: Mapping[str, str]) -> Sett
 
     Unlike `load`, this does not replace a missing file, or one without accounts, by the sample mailbox.
     """
-    data = file.read(path) if path.is_file() else {}
+    data = file.read(path) if file.is_file(path) else {}
     if account is not None:
         data = {**data, "accounts": [*data.get("accounts", []), dict(account)]}
     return build(merge_environment(data, environ), home=home_folder(environ), config_path=path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, in_gateway
+from postroom.doors.cli.outbox import ON_ITS_WAY, show_outcome
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
@@ -94,6 +96,14 @@ async def _decided(gateway: Gateway, verb: str, approval_id: str, how: str) -> i
     from postroom.service.sending.approval import approvals
 
     decide = approvals.approve if verb == "approve" else approvals.reject
-    view = await decide(gateway, approval_id, who=getpass.getuser(), how=how)
-    print(f"{view.send_id} {view.status}: {view.message}")
-    return 0 if verb == "reject" or view.status in ("sent", "held", "scheduled") else 1
+    view = await decide(gateway, approval_id, who=_user(), how=how)
+    show_outcome(view)
+    return 0 if verb == "reject" or view.status in ON_ITS_WAY else 1
+
+
+def _user() -> str:
+    """Containers often run under a number that no name belongs to."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13 on
+        return str(os.getuid())

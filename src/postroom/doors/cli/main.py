@@ -49,10 +49,16 @@ def run(argv: Sequence[str] | None, *, serve: Serve, count_tools: CountTools | N
             print(f"postroom: {line}", file=sys.stderr)
         return EXIT_USAGE if isinstance(error, InvalidRequest) else EXIT_FAILED
     except (KeyboardInterrupt, EOFError):  # Ctrl-C, or Ctrl-D at a prompt
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the shell's own prompt on a line of its own
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has closed the pipe (postroom search ... | head); keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except OSError as error:  # a file that nobody may read, a full disk
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"postroom: {place}{error.strerror or str(error) or type(error).__name__}", file=sys.stderr)
         return EXIT_FAILED
 
 

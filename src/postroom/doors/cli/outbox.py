@@ -10,7 +10,9 @@ from postroom.doors.cli.options import Subparsers, add_config, add_verb_config, 
 
 if TYPE_CHECKING:
     from postroom.service.gateway import Gateway
-    from postroom.service.views import OutboxRow
+    from postroom.service.views import OutboxRow, SendView
+
+ON_ITS_WAY = ("sent", "held", "scheduled")
 
 
 def register(subparsers: Subparsers) -> None:
@@ -32,7 +34,9 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    work = {"list": _list, "show": _show, "resolve": _resolve}[args.verb]
+    if args.verb == "resolve":
+        return in_gateway(args, lambda gateway: _resolve(gateway, args))
+    work = {"list": _list, "show": _show}[args.verb]
     print("\n".join(in_gateway(args, lambda gateway: work(gateway, args))))
     return 0
 
@@ -79,8 +83,17 @@ def _due(row: OutboxRow) -> str:
     return f"due {row.not_before}" if row.not_before else ""
 
 
-async def _resolve(gateway: Gateway, args: argparse.Namespace) -> list[str]:
+async def _resolve(gateway: Gateway, args: argparse.Namespace) -> int:
     from postroom.service.sending.approval.approvals import resolve
 
     view = await resolve(gateway, args.send_id, args.verdict)
-    return [f"{view.send_id} {view.status}: {view.message}"]
+    show_outcome(view)
+    return 0 if args.verdict != "resend" or view.status in ON_ITS_WAY else 1
+
+
+def show_outcome(view: SendView) -> None:
+    """The message is written for a model; a person is also told the commands."""
+    print(f"{view.send_id} {view.status}: {view.message}")
+    if view.status == "needs_human":
+        shown, decided = f"postroom outbox show {view.send_id}", f"postroom outbox resolve resend {view.send_id}"
+        print(f"To decide: {shown}; then {decided}, or sent or drop in place of resend.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TextIO
 
 BAR_WIDTH = 30
+_BESIDE = " [] 100 %"
 PLAIN_STEP = 10  # per cent
 
 
@@ -34,6 +36,16 @@ class Progress:
             print(file=self._stream, flush=True)
 
     def _draw(self, percent: int, done: int, total: int | None) -> None:
-        filled = BAR_WIDTH * percent // 100
-        bar = f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {percent:3} %" if total else f"{done}"
+        width = self._width()
+        filled = width * percent // 100
+        bar = f"[{'#' * filled}{'.' * (width - filled)}] {percent:3} %" if total else f"{done}"
         print(f"\r{self._what} {bar}", end="", file=self._stream, flush=True)
+
+    def _width(self) -> int:
+        """What goes beyond a line is not overwritten by the next one."""
+        try:
+            columns = os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+        room = (columns or 80) - len(self._what) - len(_BESIDE) - 1
+        return max(0, min(BAR_WIDTH, room))

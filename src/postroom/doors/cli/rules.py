@@ -99,7 +99,8 @@ async def _plan(gateway: Gateway, args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """A plan that was made before is run as it is; of a rule one is made and shown first."""
+    """A plan that was made before is run as it is; of a rule one is made and shown first. An empty one is run, too: a
+    schedule may wait for it."""
     from postroom.model.ids import Kind, is_handle
 
     if not args.yes:
@@ -109,8 +110,6 @@ def _run(args: argparse.Namespace) -> int:
         plan = in_gateway(args, lambda gateway: _made_plan(gateway, args))
         print("\n".join(_planned(plan)))
         plan_id = plan.plan_id
-        if not plan.results:
-            return 0
     if not args.yes and input("Do exactly this? Type yes: ").strip().lower() != "yes":
         print(f"Nothing was changed. postroom rules run {plan_id} runs this plan later.")
         return 1
@@ -146,9 +145,13 @@ async def _undo(gateway: Gateway, args: argparse.Namespace) -> int:
 
 async def _save(gateway: Gateway, args: argparse.Namespace) -> int:
     from postroom.service.rules import rules
+    from postroom.service.rules.views import RuleView
 
     view = await rules.create_rule(gateway, _source(args.rule), dry_run=False, account=args.account, by_operator=True)
-    print(f"saved as {getattr(view, 'rule_id', '')}")
+    rule_id = getattr(view, "rule_id", "")
+    print(f"saved as {rule_id}")
+    if isinstance(view, RuleView) and view.notices:
+        print(f"its schedule starts after a first run: postroom rules run {rule_id}")
     return 0
 
 

@@ -8,7 +8,8 @@ import secrets
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, Prompt, TextContent
 from pydantic import ValidationError
 
 from postroom.doors.mcp.log import log
@@ -92,6 +93,21 @@ def refuse_unknown_arguments(tool: str, given: Mapping[str, Any], accepted: Iter
         reason="unknown_argument",
         details={"unknown": [name[:60] for name in unknown[:5]]},
     )
+
+
+def refuse_unfit_prompt(name: str, given: Mapping[str, str], offered: Iterable[Prompt]) -> None:
+    """Some clients send an empty text for what a person left out."""
+    known = {prompt.name: prompt.arguments or [] for prompt in offered}
+    if name not in known:
+        choice = f"Use one of: {', '.join(known)}." if known else "This server has none."
+        raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}. {choice}")
+    missing = [argument.name for argument in known[name] if argument.required and not given.get(argument.name)]
+    if missing:
+        raise MCPError(INVALID_PARAMS, f"Prompt {name} needs {' and '.join(missing)}.")
+    try:
+        refuse_unknown_arguments(f"prompt {name}", given, [argument.name for argument in known[name]])
+    except InvalidRequest as problem:
+        raise MCPError(INVALID_PARAMS, problem.message) from None
 
 
 def refuse_unfit_text(tool: str, arguments: Mapping[str, Any]) -> None:

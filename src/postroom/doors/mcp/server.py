@@ -16,7 +16,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INVALID_PARAMS,
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
@@ -208,15 +207,9 @@ class PostroomServer(MCPServer[Gateway]):
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Gateway, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """The SDK treats an unknown name or a missing argument as a failure of the server."""
-        known = [prompt.name for prompt in await self.list_prompts()]
-        if name not in known:
-            offered = f"Use one of: {', '.join(known)}." if known else "This server has none."
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}. {offered}")
-        try:
-            return await super().get_prompt(name, arguments, context)
-        except ValueError as problem:
-            raise MCPError(INVALID_PARAMS, f"Prompt {name}: {str(problem)[:200]}.") from None
+        """The SDK treats an unknown name or argument, or one that is missing, as a failure of the server."""
+        failures.refuse_unfit_prompt(name, arguments or {}, await self.list_prompts())
+        return await super().get_prompt(name, arguments, context)
 
     async def list_resources(self) -> list[Resource]:
         """The inboxes by name. Other resources are found by listing, searching and following links."""

@@ -74,7 +74,8 @@ async def _pass(gateway: Gateway, order: Order) -> SendView:
     earlier = await _earlier(gateway, order)  # 4 idempotency
     if earlier is not None:
         return earlier
-    limits.check_schedule(order.wishes.send_at, gateway.now())  # 1 again: a repeated call may come after its time
+    order.account.check_can_send()  # 1 again, as below: of what was sent before, the result is returned
+    limits.check_schedule(order.wishes.send_at, gateway.now())  # a repeated call may come after its time
     asked = await _asked(gateway, order)
     facts = await facts_for(gateway, order, policy)  # 5 duplicate warning, one of the facts
     decision = judge(order.draft, policy, facts)  # 6 human
@@ -112,6 +113,7 @@ async def question(gateway: Gateway, order: Order) -> Question | None:
     limits.check(order.draft, max_bytes=policy.max_bytes, needs_subject=order.needs_subject)
     if await _earlier(gateway, order) is not None:
         return None
+    order.account.check_can_send()
     limits.check_schedule(order.wishes.send_at, gateway.now())
     decision = judge(order.draft, policy, await facts_for(gateway, order, policy))
     if not isinstance(decision, NeedsHuman):  # a client that can ask is never sent elsewhere

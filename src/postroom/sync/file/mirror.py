@@ -33,11 +33,12 @@ def mirror_path(home: Path, account: str) -> Path:
 
 
 def mirror_files(home: Path) -> dict[str, list[Path]]:
-    """All that there are, by the name of the account."""
+    """All that there are, by the name of the account; none in a folder that cannot be read."""
     found: dict[str, list[Path]] = {}
-    for file in sorted((home / FOLDER).glob("*")):
-        if file.suffix in _SUFFIXES:
-            found.setdefault(file.stem, []).append(file)
+    with suppress(OSError):
+        for file in sorted((home / FOLDER).iterdir()):
+            if file.suffix in _SUFFIXES:
+                found.setdefault(file.stem, []).append(file)
     return found
 
 

@@ -217,3 +217,26 @@ def test_a_send_that_is_done_is_shown_as_sent(
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].endswith(": sent")
     assert shown[-1].endswith(" sent #1")
+
+
+def test_a_user_without_a_name_can_approve(
+    config: Path, approval_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_001)  # as in a container that was given any number
+    assert run(config, "approvals", "approve", approval_id, "--yes", "--reason", "they agreed") == 0
+    assert arrived(config) == ["Lunch?"]
+
+
+def test_a_person_is_told_the_commands_to_decide_with_and_a_failed_resend_is_no_success(
+    config: Path, approval_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = CONFIG.replace('name = "bob"', 'name = "carol"').replace("bob@", "carol@")
+    config.write_text(text)  # nobody receives it any more
+    assert run(config, "approvals", "approve", approval_id, "--yes", "--reason", "they agreed") == 1
+    send_id, status, *_ = capsys.readouterr().out.splitlines()[-2].split()
+    assert status == "needs_human:"
+    assert run(config, "outbox", "resolve", "resend", send_id) == 1
+    assert f"postroom outbox resolve resend {send_id}" in capsys.readouterr().out.splitlines()[-1]
+    assert run(config, "outbox", "resolve", "drop", send_id) == 0

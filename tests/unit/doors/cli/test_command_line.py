@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from postroom.doors.cli import client_hints, main
 from postroom.settings import Settings
+from postroom.wiring import open_gateway
 
 LOCAL = '[[accounts]]\nname = "work"\nprovider = "local"\naddress = "alice@example.com"\n'
 
@@ -34,6 +36,16 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
     monkeypatch.setenv("POSTROOM_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return Served()
+
+
+def _opening(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
+    """Stands in for the MCP door as far as its gateway."""
+
+    async def visit() -> None:
+        async with open_gateway(settings):
+            pass
+
+    asyncio.run(visit())
 
 
 def config(tmp_path: Path, text: str = LOCAL) -> str:
@@ -194,12 +206,18 @@ def test_a_wrong_command_line_ends_with_code_2(argv: list[str], served: Served) 
     assert exit_.value.code == 2
 
 
-def test_an_interrupt_ends_quietly(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_ends_quietly_and_the_line_with_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(settings: Settings, *, http: bool, ready: Callable[[int], None] | None = None) -> None:
         raise KeyboardInterrupt
 
     assert main.run(["serve"], serve=interrupted) == 130
-    assert "Traceback" not in capsys.readouterr().err
+    before = "postroom: no settings found, serving the sample mailbox\n"
+    assert capsys.readouterr().err == before
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main.run(["serve"], serve=interrupted) == 130
+    assert capsys.readouterr().err == f"{before}\n"
 
 
 def test_help_is_cheap_it_loads_neither_settings_nor_the_protocol() -> None:
@@ -224,3 +242,31 @@ def test_where_it_cannot_run_it_says_where_it_does(
     monkeypatch.setattr(sys, "platform", "win32")
     assert main.run(["doctor"], serve=served) == 2
     assert "run it in WSL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["search", "x"], ["doctor"], ["demo", "--stdio"], ["accounts"], ["approvals"]])
+def test_a_home_that_cannot_be_used_is_named_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.setenv("POSTROOM_HOME", str(tmp_path / ("x" * 300)))  # unusable for root, too
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert main.run(command, serve=_opening, count_tools=lambda _: 1) == 1
+    said = capsys.readouterr()
+    assert "File name too long" in said.out + said.err
+
+
+def test_settings_that_cannot_be_read_are_named_when_an_account_is_added(
+    tmp_path: Path, served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / ("x" * 300)
+    added = ["accounts", "add", "a@example.com", "--provider", "local", "--config", str(path)]
+    assert main.run(added, serve=served) == 2
+    assert capsys.readouterr().err == f"postroom: {path}: cannot be read: File name too long\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a Linux device")
+def test_a_full_disk_is_no_traceback(served: Served, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "postroom", "accounts", "--config", config(tmp_path)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ})
+    assert (done.returncode, done.stderr) == (1, "postroom: No space left on device\n")

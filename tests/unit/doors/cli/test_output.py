@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -146,3 +150,14 @@ def test_a_terminal_that_lacks_a_script_is_shown_the_rest(tmp_path: Path, flags:
     assert "tanaka.yuki@hoshizora.example" in shown
     assert "\\u7530\\u4e2d" in shown
     assert not flags or json.loads(shown)["results"][0]["from"].startswith("田中")
+
+
+@pytest.mark.parametrize("columns", [1, 24, 40, 200])
+def test_a_bar_stays_within_one_line_of_a_narrow_terminal(columns: int) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
+    with open(theirs, "w") as stream:
+        Progress("syncing work", stream)(50, 100)
+        shown = os.read(ours, 1000).decode().strip("\r")
+    os.close(ours)
+    assert len(shown) <= max(columns - 1, len("syncing work [] 100 %"))

@@ -72,6 +72,21 @@ def test_rules_are_saved_listed_compiled_and_deleted_by_name(file: str, capsys: 
     assert capsys.readouterr().out == "no rules\n"
 
 
+def test_a_schedule_starts_after_a_first_run_that_had_nothing_to_do(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(file).write_text(RULE.replace("circuitweekly", "nobody-writes-so") + "schedule: daily\n")
+    assert main(["rules", "save", file]) == 0
+    said = capsys.readouterr().out
+    rule = re.search(r"saved as (\w+)", said)[1]  # type: ignore[index]
+    assert f"after a first run: postroom rules run {rule}" in said
+    assert main(["rules"]) == 0
+    assert "waits for a first run" in capsys.readouterr().out
+    assert main(["rules", "run", rule, "--yes"]) == 0
+    assert main(["rules"]) == 0
+    assert "waits" not in capsys.readouterr().out
+
+
 def test_mistakes_are_said_in_one_line(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(file).write_text(RULE.replace("contains", "holds"))
     for words, said in (
