@@ -12,6 +12,7 @@ import anyio
 
 from postroom.model.errors import NoAnswer, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.http.answer import Answer, host_of
+from postroom.providers.http.decoding import decoded
 from postroom.providers.http.unclear import UnclearWrite
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress)
         extensions={"trace": progress} if call.writes else None,
     ) as response:
         body = bytearray()
-        async for piece in response.aiter_bytes():
+        async for piece in decoded(response):
             body += piece
             if len(body) > call.largest:
                 raise _too_large(call, host_of(call.url))
