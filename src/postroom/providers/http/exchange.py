@@ -132,7 +132,9 @@ def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> Pos
     import httpx2
 
     if _is_about_certificates(error):
-        return ProviderError(f"The certificate of {host} could not be verified. Check the address and the network.")
+        return ProviderUnavailable(
+            f"The certificate of {host} could not be verified. Check the address and the network."
+        )
     if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return ProviderError(f"The request to {host} is not valid HTTP. Check the address and the token.")
     if call.writes and has_begun:
