@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import PostroomError, ProviderError
+from postroom.model.errors import PostroomError, ProviderUnavailable
 from postroom.providers.http.unclear import UnclearWrite
 
 if TYPE_CHECKING:
@@ -48,9 +48,13 @@ class Answer:
             return ""
 
     @property
+    def kind(self) -> str:
+        """The type of the body, without its parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
     def is_json(self) -> bool:
-        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return kind == "application/json" or kind.endswith("+json")
+        return self.kind == "application/json" or self.kind.endswith("+json")
 
     @property
     def is_page(self) -> bool:
@@ -79,10 +83,11 @@ class Answer:
         raise self.unreadable()
 
     def unreadable(self) -> PostroomError:
+        """It was not the service that answered, or not to the end: a read may succeed later."""
         what = "a web page; a proxy or login page may be in between" if self.is_page else "no valid JSON object"
         if self.of_write:
             return UnclearWrite(self.host, f"answered {self.status} with {what}", status=self.status)
-        return ProviderError(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
+        return ProviderUnavailable(f"{self.host} answered {self.status} with {what}.", details={"status": self.status})
 
 
 def host_of(url: str) -> str:

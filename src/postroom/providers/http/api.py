@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from postroom.model.errors import ProviderError
+from postroom.model.errors import ProviderError, ProviderUnavailable
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.exchange import DEADLINE, LARGEST, Call, exchange, streamed
 from postroom.providers.http.problems import ReadProblem, error_of, read_plain
@@ -158,7 +158,7 @@ class Api:
                 return self._checked(answer)
             call = replace(call, url=answer.place, params=None)
             if _origin(call.url) not in self._origins:
-                raise ProviderError(f"{answer.host} redirects to another host, which was not followed.")
+                raise ProviderUnavailable(f"{answer.host} redirects to another host, which was not followed.")
         raise ProviderError(f"{answer.host} redirects in a loop.")
 
     async def _sent(self, call: Call, units: float) -> Answer:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroom import __version__
+from postroom.providers.http.decoding import CODING
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,7 +42,7 @@ def new_client(
         trust_env=proxies,
         follow_redirects=False,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        headers={"User-Agent": f"postroom/{__version__}"},
+        headers={"User-Agent": f"postroom/{__version__}", "Accept-Encoding": CODING},
     )
 
 

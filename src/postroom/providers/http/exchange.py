@@ -12,6 +12,7 @@ import anyio
 
 from postroom.model.errors import NoAnswer, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.http.answer import Answer, host_of
+from postroom.providers.http.decoding import decoded
 from postroom.providers.http.unclear import UnclearWrite
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ async def _answered(client: httpx2.AsyncClient, call: Call, progress: _Progress)
         extensions={"trace": progress} if call.writes else None,
     ) as response:
         body = bytearray()
-        async for piece in response.aiter_bytes():
+        async for piece in decoded(response):
             body += piece
             if len(body) > call.largest:
                 raise _too_large(call, host_of(call.url))
@@ -131,7 +132,9 @@ def _failure(error: Exception, call: Call, host: str, *, has_begun: bool) -> Pos
     import httpx2
 
     if _is_about_certificates(error):
-        return ProviderError(f"The certificate of {host} could not be verified. Check the address and the network.")
+        return ProviderUnavailable(
+            f"The certificate of {host} could not be verified. Check the address and the network."
+        )
     if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | httpx2.UnsupportedProtocol):
         return ProviderError(f"The request to {host} is not valid HTTP. Check the address and the token.")
     if call.writes and has_begun:

@@ -103,6 +103,8 @@ def _by_class(answer: Answer) -> tuple[type[PostroomError], str]:
         return ProviderUnavailable, "failed"
     if answer.status < 300:
         return ProviderError, "reports a failure although the status is a success"
+    if answer.status < 400:  # to the login page of a network, or where the service is now
+        return ProviderUnavailable, "redirects the request, which was not followed"
     return ProviderError, "refused the request"
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 4  # what RFC 8620 suggests as the least that a server allows
 _USED = (MAIL, SUBMISSION, SIEVE, VACATION)
+_PAGE = "text/html"
 
 
 class Replies:
@@ -88,9 +89,12 @@ class JmapClient:
     async def download(self, blob_id: str) -> bytes:
         session, api = await self.session(), await self._api()
         try:
-            return (await api.read(session.download_of(blob_id))).body
+            answer = await api.read(session.download_of(blob_id))
         except NotFound:
             raise gone() from None
+        if answer.is_page and answer.kind == _PAGE:  # not the server's: it was asked for another type
+            raise answer.unreadable()
+        return answer.body
 
     async def upload(self, content: bytes) -> str:
         """The blob's id. Nothing in the mailbox changes, so it may be repeated."""

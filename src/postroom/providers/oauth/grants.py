@@ -57,7 +57,7 @@ async def ask(client: httpx2.AsyncClient, url: str, form: Mapping[str, str]) -> 
     if isinstance(error, str) and error:
         raise Refused(_code(error), answer.host, _number(found.get("error_codes")))
     if not answer.is_success or not found:
-        raise ProviderError(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
+        raise ProviderUnavailable(f"The response of {answer.host} to the login cannot be read ({answer.status}).")
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import anyio.to_thread
 
-from postroom.model.errors import NotFound, PostroomError, ProviderUnavailable
+from postroom.model.errors import NotFound, PostroomError, ProviderError
 from postroom.providers.protocol import Numbered
 from postroom.sync.tables import noting
 
@@ -58,11 +58,12 @@ class Writes:
         return results
 
     async def _asked(self, ask: Call, *args: Any, **kwargs: Any) -> list[ItemResult]:
-        """A change that nobody heard the end of may have been made: the next read looks."""
+        """A change that nobody heard the end of may have been made, and so may one over which the server failed: the
+        next read looks."""
         try:
             return cast("list[ItemResult]", await ask(*args, **kwargs))
         except BaseException as error:
-            if isinstance(error, ProviderUnavailable) or not isinstance(error, PostroomError):
+            if isinstance(error, ProviderError) or not isinstance(error, PostroomError):
                 with anyio.CancelScope(shield=True):
                     await noted(self._mirror, noting.changed, noting.stale)
             raise
@@ -74,7 +75,7 @@ class Writes:
         gone = [result.ref for result in results if isinstance(result.error, NotFound)]
         if gone:
             await noted(self._mirror, noting.changed, noting.gone, gone)
-        if any(isinstance(result.error, ProviderUnavailable) for result in results):
+        if any(isinstance(result.error, ProviderError) for result in results):
             await noted(self._mirror, noting.changed, noting.stale)
 
 

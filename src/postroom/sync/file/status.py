@@ -106,11 +106,17 @@ def _moment(seconds: float | None) -> datetime | None:
 def note_answer(connection: sqlite3.Connection, asked_at: float) -> None:
     """Before what the server said is written: it does not count where something was changed through us since it was
     asked, and may have undone that here."""
-    changed_at = float(fact(connection, CHANGED_AT) or 0)
-    if changed_at and asked_at <= changed_at:
+    if was_changed_since(connection, asked_at):
+        changed_at = float(fact(connection, CHANGED_AT))
         moment = repr(min(changed_at, time.time()))  # later than now: the clock was set back since
         note_fact(connection, CHANGED_AT, moment)
         note_fact(connection, STALE_AT, moment)
+
+
+def was_changed_since(connection: sqlite3.Connection, moment: float) -> bool:
+    """Through us."""
+    changed_at = float(fact(connection, CHANGED_AT) or 0)
+    return bool(changed_at) and moment <= changed_at
 
 
 def fact(connection: sqlite3.Connection, name: str) -> str:

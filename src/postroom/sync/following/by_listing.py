@@ -21,7 +21,7 @@ from postroom.model.query.tree import Query
 from postroom.providers.protocol import Changes, FolderNames
 from postroom.sync.file.access import Access
 from postroom.sync.file.limits import IS_DUE, Limits
-from postroom.sync.file.status import fact, note_fact
+from postroom.sync.file.status import fact, note_answer, note_fact
 from postroom.sync.following.fetching import fetched
 from postroom.sync.following.looking import Looked, looked_at
 from postroom.sync.following.pages import Head, pages_of
@@ -64,12 +64,13 @@ class ByListing:
         self.stated_at = 0.0  # nothing is announced with its messages
         self._reports = isinstance(mailbox, Changes)
         self._is_walking = False
+        self._asked_at = 0.0  # when what is written next was asked for, at the earliest
         self._names: dict[str, str] = {}  # of all folders by ref, as they were last listed
         self._naming = 0  # see `FolderNames`
         self._late: set[str] = set()  # folders that were found after the changes in them were asked for
 
     async def round(self) -> bool:
-        asked_at = self._clock()
+        asked_at = self._asked_at = self._clock()
         self.failure = None
         self._put_off = await self._access.read(walking.those_put_off)
         late = set(self._late)
@@ -202,6 +203,7 @@ class ByListing:
 
     async def fill(self, after: Callable[[], Awaitable[None]] | None = None) -> None:
         self._is_walking = True
+        began = self._asked_at = self._clock()
         try:
             for _ in range(_WALKS):
                 due = await self._access.read(fact, IS_DUE)
@@ -210,7 +212,7 @@ class ByListing:
                     break
         finally:
             self._is_walking = False
-        await self._access.write(walking.filled, due, self._low(), self._clock())
+        await self._access.write(walking.filled, due, self._low(), began, self._clock())
 
     async def _walk(self, walk: int, after: Callable[[], Awaitable[None]] | None) -> bool:
         """Folder by folder, the inbox first. True if nothing was found that an earlier page should have shown."""
@@ -271,10 +273,11 @@ class ByListing:
             arrivals = await fetched(self._access, self._mailbox, some, self._limits)
             listed = {row.ref: row for row in some}
             size = sum(one.size for one in arrivals)
-            await self._access.write_messages(size, _add, arrivals, listed, self._clock(), walk)
+            await self._access.write_messages(size, self._add, arrivals, listed, walk)
 
     def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
         """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""
+        note_answer(connection, self._asked_at)
         names = _mirrored_names(connection)
         known = changing.known(connection, [row.ref for row in rows])
         kept = [row for row in rows if names.intersection(row.folders)]
@@ -288,6 +291,27 @@ class ByListing:
         if walk is not None:
             connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, row.ref) for row in there])
         return [row for row in kept if row.ref not in same]
+
+    def _add(
+        self,
+        connection: sqlite3.Connection,
+        arrivals: Sequence[Arrival],
+        rows: Mapping[str, Envelope],
+        walk: int | None,
+    ) -> None:
+        """Only into folders that are mirrored. Folders and labels are those of the listing: meanwhile one may have got
+        another name."""
+        note_answer(connection, self._asked_at)
+        names = _mirrored_names(connection)
+        filed = []
+        for arrival in arrivals:
+            row = rows[arrival.record.ref]
+            if wanted := [name for name in row.folders if name in names]:
+                labels = (*row.labels, FORWARDED) if row.forwarded else row.labels
+                filed.append(changing.filed(arrival, wanted, arrival.record.thread_ref, labels))
+        added = changing.put(connection, filed, self._clock())
+        if walk is not None:
+            connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
 
     async def _placed(self, rows: Sequence[Envelope]) -> Sequence[Envelope]:
         """With names that mean here what they meant when the rows were read: since the folders were listed, one may
@@ -320,27 +344,6 @@ class ByListing:
 
 def _marks(row: Envelope) -> Marks:
     return Marks(row.unread, row.starred, row.answered, row.forwarded, row.draft, row.labels)
-
-
-def _add(
-    connection: sqlite3.Connection,
-    arrivals: Sequence[Arrival],
-    rows: Mapping[str, Envelope],
-    now: float,
-    walk: int | None,
-) -> None:
-    """Only into folders that are mirrored. Folders and labels are those of the listing: meanwhile one may have got
-    another name."""
-    names = _mirrored_names(connection)
-    filed = []
-    for arrival in arrivals:
-        row = rows[arrival.record.ref]
-        if wanted := [name for name in row.folders if name in names]:
-            labels = (*row.labels, FORWARDED) if row.forwarded else row.labels
-            filed.append(changing.filed(arrival, wanted, arrival.record.thread_ref, labels))
-    added = changing.put(connection, filed, now)
-    if walk is not None:
-        connection.executemany("UPDATE mirrored SET walk = ? WHERE ref = ?", [(walk, ref) for ref in added])
 
 
 def _mirrored(connection: sqlite3.Connection) -> list[Place]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from postroom.sync.file.limits import IS_DUE
-from postroom.sync.file.status import fact, note_answer, note_fact
+from postroom.sync.file.status import fact, note_answer, note_fact, was_changed_since
 from postroom.sync.tables.places import Place
 
 CURSOR, WALK, OUTLINE, WALKED_AT = "cursor", "walk", "outline", "walked_at"
@@ -59,9 +59,13 @@ def note_due(connection: sqlite3.Connection) -> None:
     note_fact(connection, IS_DUE, str(int(fact(connection, IS_DUE) or 0) + 1))
 
 
-def filled(connection: sqlite3.Connection, due: str, low: int, now: float) -> None:
+def filled(connection: sqlite3.Connection, due: str, low: int, began: float, now: float) -> None:
+    """What was changed through us since it began may be here as it was before. Where nothing reports that, all is
+    compared once more."""
     if fact(connection, IS_DUE) != due:
         return
+    if was_changed_since(connection, began):
+        note_fact(connection, OUTLINE, "")
     connection.execute("UPDATE mirrored_folder SET is_filled = 1, low = ? WHERE NOT is_left_out", (low,))
     note_fact(connection, IS_DUE, "")
     note_fact(connection, WALKED_AT, str(now))

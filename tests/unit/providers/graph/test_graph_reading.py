@@ -159,7 +159,7 @@ async def test_an_answer_that_cannot_be_used_is_an_error_without_the_services_wo
 async def test_a_redirect_to_another_host_is_not_followed(graph: FakeGraph, mailbox: GraphMailbox) -> None:
     await mailbox.folders()
     elsewhere = Answer(302, b"", {"location": "https://evil.example/v1.0/me/messages"})
-    graph._ask(Fault("GET", "messages.list", "answer", answer=elsewhere))
+    graph._ask(Fault("GET", "messages.list", "answer", times=3, answer=elsewhere))  # as often as it is asked
     with pytest.raises(ProviderError, match="another host"):
         await mailbox.search(INBOX, limit=5, offset=0)
 

@@ -122,6 +122,27 @@ async def test_an_answer_beyond_its_bound_is_not_taken_also_when_compressed(serv
     assert len((await api.read("/x", largest=5_000_000)).body) == 5_000_000
 
 
+@pytest.mark.parametrize(
+    "spoil", [lambda packed: packed[:-1], lambda packed: packed[: len(packed) // 2], bytes.swapcase]
+)
+async def test_a_compressed_body_without_its_end_is_not_taken_for_the_whole(
+    server: Server, api: Api, spoil: Callable[[bytes], bytes]
+) -> None:
+    packed = gzip.compress(b"Subject: Plan\r\n\r\nThe first half. The second half.")
+    headers = {"content-encoding": "gzip"}
+    server.replies = [Reply(body=spoil(packed), headers=headers)]
+    with pytest.raises(ProviderUnavailable, match="in the middle"):
+        await api.read("/x")
+    server.replies = [Reply(body=spoil(packed), headers=headers), Reply(body=packed, headers=headers)]
+    assert (await api.read("/x")).body.endswith(b"The second half.")
+    assert {asked.headers["accept-encoding"] for asked in server.asked} == {"gzip"}
+
+
+async def test_a_body_with_nothing_in_it_needs_no_end(server: Server, api: Api) -> None:
+    server.replies = [Reply(204, headers={"content-encoding": "gzip"})]
+    assert (await api.read("/x")).body == b""
+
+
 async def test_a_redirect_within_the_service_is_followed_with_the_token(server: Server, make_api: Make) -> None:
     server.by = lambda asked: Reply(302, headers={"Location": "/b"}) if asked.path == "/a" else Reply(body={})
     await make_api(tokens=Fixed()).read("/a")

@@ -9,7 +9,15 @@ import pytest
 from tests.contract.mails import mail
 from tests.peers.jmap import FakeJmap
 
-from postroom.model.errors import InvalidRequest, NotFound, PermissionDenied, PostroomError, ProviderError, Unsupported
+from postroom.model.errors import (
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PostroomError,
+    ProviderError,
+    ProviderUnavailable,
+    Unsupported,
+)
 from postroom.model.query.tree import Filename, In, Leaf, Query, Text
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.convert import envelope_of, headers_of
@@ -51,6 +59,21 @@ async def test_one_of_many_messages_that_cannot_be_read_says_why(server: FakeJma
     server.fail_next("GET", "/download/*", status=403)
     with pytest.raises(PermissionDenied):
         await mailbox.fetch_many(refs)
+
+
+async def test_a_page_of_something_in_between_is_not_taken_for_a_message(
+    server: FakeJmap, mailbox: JmapMailbox
+) -> None:
+    ref = put(server, "one")
+    server.html_next("GET", "/download/*", status=200)
+    with pytest.raises(ProviderUnavailable, match="web page"):
+        await mailbox.fetch(ref)
+
+
+async def test_a_message_that_begins_like_a_page_is_read(server: FakeJmap, mailbox: JmapMailbox) -> None:
+    ref = put(server, "one")
+    server.state.blobs[server.state.emails[ref]["blobId"]] = b"<html><p>No headers at all</html>"
+    assert (await mailbox.fetch_raw(ref)).startswith(b"<html>")
 
 
 @pytest.mark.parametrize("body", BROKEN)

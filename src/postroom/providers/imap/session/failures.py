@@ -101,7 +101,7 @@ def lost(error: Exception, *, unclear: bool, began: bool = False) -> PostroomErr
     """A connection that broke. `unclear` when a change was under way and may or may not have happened; `began` when the
     connection had been made."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return ProviderError(
+        return ProviderUnavailable(
             "The mail server's certificate could not be verified. "
             "Check host, or set ca_file (--ca-file) to the authority that signed it."
         )
