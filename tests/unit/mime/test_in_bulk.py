@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from tests.unit.mime import odd_mails
 
-from postroom.mime.processes import in_bulk, readers
+from postroom.mime.processes import in_bulk, readers, streams
 from postroom.mime.processes.in_bulk import next_of, read_many
 
 
@@ -133,6 +134,40 @@ def test_where_no_process_can_be_had_the_caller_reads(monkeypatch: pytest.Monkey
     found = results(mails)
     assert texts(found) == [mail.upper() for mail in mails]
     assert {process for _, (_, process) in found} == {os.getpid()}
+
+
+@pytest.fixture
+def room_for_one_process() -> Iterator[None]:
+    """Descriptors for the pipes of one, but not of two."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+    taken: list[int] = []
+    with suppress(OSError):
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    for descriptor in taken[-8:]:
+        os.close(descriptor)
+    yield
+    for descriptor in taken[:-8]:
+        os.close(descriptor)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("few_are_many", "room_for_one_process")
+def test_where_only_some_processes_can_be_had_the_caller_reads_and_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def started(module: str) -> subprocess.Popen[bytes]:
+        begun.append(process := streams_started(module))
+        return process
+
+    streams_started = streams.started
+    monkeypatch.setattr(streams, "started", started)
+    mails = [f"m{number}" for number in range(20)]
+    found = results(mails)
+    assert texts(found) == [mail.upper() for mail in mails]
+    assert {process for _, (_, process) in found} == {os.getpid()}
+    assert [process.returncode is None for process in begun] == [False]
 
 
 @pytest.mark.usefixtures("few_are_many")

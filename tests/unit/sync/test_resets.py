@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,22 @@ async def test_a_reset_that_was_killed_before_it_took_over_the_old_mirror_loses_
         pass
     await reset(mirrored, handles)
     assert subject_of(mirrored, handles, handle) == "one"
+
+
+def test_an_old_mirror_that_others_read_is_whole_without_its_log(tmp_path: Path) -> None:
+    """A process that is killed after it moved the file leaves the log behind, and the next one removes that."""
+    mirror = Mirror(tmp_path / "mine.db")
+    with mirror.transaction() as connection:
+        apply_limits(connection, Limits(owner="me"))
+        connection.execute("INSERT INTO former (ref, identity, gone_at) VALUES ('INBOX|1|1', 'bytes 1', 0)")
+    with closing(sqlite3.connect(mirror.path)) as other:
+        assert other.execute("SELECT count(*) FROM former").fetchone() == (1,)
+        mirror.rebuild()
+        for log in ("-wal", "-shm"):
+            (tmp_path / f"mine.before{log}").unlink()
+        carrying.take_over(mirror, "me")
+    with mirror.snapshot() as connection:
+        assert connection.execute("SELECT ref FROM carried").fetchall() == [("INBOX|1|1",)]
 
 
 def test_an_old_mirror_stays_until_what_it_knew_could_be_written(tmp_path: Path) -> None:

@@ -32,18 +32,22 @@ class Pool:
         self._is_lost = False
         self._given: set[Future[bytes]] = set()
         self._tasks: SimpleQueue[tuple[Future[bytes], bytes] | None] = SimpleQueue()
+        self._free: SimpleQueue[_Process] = SimpleQueue()  # each as often as it may be given a task
         self._processes: list[_Process] = []
         try:
-            self._processes.extend(_Process(module) for _ in range(count))
-        except OSError:
+            self._start(module, count)
+        except (OSError, RuntimeError) as error:  # the latter where there is no room for a thread
             self.end()
-            raise
-        self._free: SimpleQueue[_Process] = SimpleQueue()  # each as often as it may be given a task
+            raise OSError("No processes can be started.") from error
+
+    def _start(self, module: str, count: int) -> None:
+        for _ in range(count):
+            self._processes.append(_Process(module))
         for process in self._processes * _UNDER_WAY:
             self._free.put(process)
-        Thread(target=self._send, daemon=True).start()
         for process in self._processes:
             Thread(target=self._receive, args=(process,), daemon=True).start()
+        Thread(target=self._send, daemon=True).start()
 
     @property
     def is_lost(self) -> bool:

@@ -108,6 +108,7 @@ class Mirror:
         """Starts an empty file. A damaged one is set aside as ``.damaged``, for whoever wants to know: only the latest.
         Any other stays until `carrying` has taken over what it knew; while one stays, nothing is in the next. Only
         under the lock."""
+        self._empty_log()
         self.close()
         is_damaged = self._request.exists() and self._request.read_bytes().startswith(DAMAGED.encode())
         aside = self.path.with_suffix(".damaged") if is_damaged else self._before
@@ -118,6 +119,13 @@ class Mirror:
                 file.replace(f"{aside}{part}") if is_kept else file.unlink()
         self.spool.unlink(missing_ok=True)
         self._request.unlink(missing_ok=True)
+
+    def _empty_log(self) -> None:
+        """SQLite's log is another file, which stays while others read: whoever is killed after moving the first of the
+        two must not leave it without what only the log has."""
+        if self.path.exists():
+            with suppress(PostroomError), self._current().read() as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     @contextmanager
     def before(self) -> Iterator[sqlite3.Connection | None]:

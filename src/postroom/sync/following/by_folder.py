@@ -105,7 +105,8 @@ class ByFolder:
             if one.place.number not in self._refused:
                 await self._access.write(self._settle, one, asked_at, leaving)
         self._first = _first_page(looked) if only_newest else None
-        unchanged = [place for place in mirrored if place not in changed and place.low is not None]
+        others = {place.number for place in mirrored} - {place.number for place in changed}
+        unchanged = [place for place in mirrored if place.number in others and place.low is not None]
         await self._access.write(self._conclude, unchanged, asked_at)
         return bool(looked) or len(mirrored) < len(known)
 
