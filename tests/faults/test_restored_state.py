@@ -19,7 +19,7 @@ from tests.peers.scripted_smtp import scripted_smtp
 
 from postroom.model.errors import InternalError, ProviderUnavailable
 from postroom.model.outcome import SubmitRequest
-from postroom.service.sending import worker
+from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
 from postroom.store import Send, State
@@ -122,6 +122,8 @@ async def test_a_process_whose_state_file_was_replaced_sends_and_accepts_nothing
             await running.send(replace(MAIL, subject="Dinner?"))
         with pytest.raises(InternalError):
             await worker.work_once(running.gateway)
+        with pytest.raises(InternalError):
+            await outbox.count_unfinished(running.gateway)
         assert place.sent() == 0
         async with rig(time=running.time) as restarted:
             await worker.work_once(restarted.gateway)

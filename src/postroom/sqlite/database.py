@@ -121,7 +121,7 @@ class Database:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._check_in_place()
+                self.check_in_place()
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -151,7 +151,7 @@ class Database:
         )
         self._inode = self._inode or _inode(self.path)
         try:
-            self._check_in_place()
+            self.check_in_place()
         except PostroomError:
             connection.close()
             raise
@@ -225,7 +225,7 @@ class Database:
                 f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
             )
 
-    def _check_in_place(self) -> None:
+    def check_in_place(self) -> None:
         """A file that somebody put in the place of the open one (from a backup, say) is another's to write by now: what
         goes to the old one is lost, and what both know of is done twice."""
         if _inode(self.path) != self._inode:
