@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack, closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gate.rigs import GateRig, SetClock, gate_rig
+from tests.gate.rigs import MAIL, GateRig, SetClock, gate_rig
 from tests.gate.services import Gmail, Graph, MailService
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.scripted_smtp import scripted_smtp
 
-from postroom.model.errors import ProviderUnavailable
+from postroom.model.errors import InternalError, ProviderUnavailable
 from postroom.model.outcome import SubmitRequest
-from postroom.service.sending import worker
+from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
 from postroom.store import Send, State
@@ -99,6 +100,34 @@ async def test_an_approval_that_is_given_again_after_a_backup_was_restored_sends
         again = await approve(gate)
         assert (place.sent(), again.status) == (1, "needs_human")
         assert "among the sent messages already" in again.message
+
+
+async def test_a_process_whose_state_file_was_replaced_sends_and_accepts_nothing_more(
+    place: Place, tmp_path: Path
+) -> None:
+    """Nobody stopped it for that: what it holds is in the backup, too, and what it would accept is not."""
+    rig = partial(gate_rig, tmp_path, time=SetClock(), accounts=[place.account], hold_seconds=60)
+    async with rig() as running:
+        await running.send()
+        with (
+            closing(sqlite3.connect(tmp_path / "state.db")) as state,
+            closing(sqlite3.connect(tmp_path / "b.db")) as copy,
+        ):
+            state.backup(copy)
+        for part in ("-wal", "-shm"):
+            (tmp_path / f"state.db{part}").unlink(missing_ok=True)
+        (tmp_path / "b.db").rename(tmp_path / "state.db")
+        running.time.pass_(60)
+        with pytest.raises(InternalError, match="was replaced or removed while it was in use"):
+            await running.send(replace(MAIL, subject="Dinner?"))
+        with pytest.raises(InternalError):
+            await worker.work_once(running.gateway)
+        with pytest.raises(InternalError):
+            await outbox.count_unfinished(running.gateway)
+        assert place.sent() == 0
+        async with rig(time=running.time) as restarted:
+            await worker.work_once(restarted.gateway)
+            assert (place.sent(), only(restarted).state) == (1, State.DONE)
 
 
 async def test_what_a_process_has_held_itself_is_not_looked_for(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ or in two: one of them has its way, and the other one says so."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from tests.gate.test_staging import drafts_of
 
 from postroom.model.errors import Conflict, PostroomError
 from postroom.service.organising import organise
+from postroom.service.reading import search
 from postroom.service.sending import send
 from postroom.service.views import DraftView
 from postroom.service.writing import draft as drafts
@@ -174,6 +175,41 @@ async def test_a_draft_that_was_sent_off_while_its_change_was_planned_stays_as_i
         monkeypatch.setattr(changer.gateway, "in_thread", slowly)
         assert await ended(verb(changer, saved)) == "CONFLICT"
         assert await drafts_of(changer) == ["Lunch?"]
+
+
+@pytest.mark.parametrize("moment", ["read", "journalled"])
+@pytest.mark.parametrize("verb", [delete, delete_email, move_email], ids=lambda verb: verb.__name__)
+@pytest.mark.parametrize("name", ["local", *SERVICES])
+async def test_one_that_was_sent_meanwhile_is_not_said_to_be_taken_away_and_the_sent_message_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, verb: Verb, moment: str
+) -> None:
+    with SERVICES[name].started() if name in SERVICES else nullcontext() as service:
+        async with processes(tmp_path, 2, accounts=service.accounts() if service else ()) as (sender, changer):
+            saved = await drafts.create_draft(changer.gateway, MAIL)
+            mailbox, gateway = (await changer.gateway.accounts.open("alice")).mailbox, changer.gateway
+            envelopes, in_thread = mailbox.envelopes, gateway.in_thread
+
+            async def send_once() -> None:
+                monkeypatch.undo()
+                assert await send_draft(sender, saved) == "sent"
+
+            async def reading(refs: Any) -> Any:
+                found = await envelopes(refs)
+                await send_once()
+                return found
+
+            async def journalling(call: Any, *args: Any, **kwargs: Any) -> Any:
+                if call == gateway.store.journal.record:
+                    await send_once()
+                return await in_thread(call, *args, **kwargs)
+
+            if moment == "read":
+                monkeypatch.setattr(mailbox, "envelopes", reading)
+            else:
+                monkeypatch.setattr(gateway, "in_thread", journalling)
+            assert await ended(verb(changer, saved)) in ("CONFLICT", "NOT_FOUND")
+            rows = await search.list_emails(sender.gateway, mailbox="Sent", account="alice", limit=10)
+            assert [row.subject for row in rows.results] == ["Lunch?"]
 
 
 async def test_the_others_of_a_batch_are_moved_where_one_is_a_draft_that_another_process_has_in_hand(

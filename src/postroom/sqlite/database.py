@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from postroom.files import database_file
-from postroom.sqlite.errors import FileKind, locked, translate
+from postroom.model.errors import PostroomError
+from postroom.sqlite.errors import FileKind, locked, translate, unusable
 
 WAIT_FOR_LOCK: Final = 5.0  # seconds
 _FOR_EVER: Final = -1.0  # as in threading.Lock
@@ -75,6 +76,7 @@ class Database:
         self._writer: sqlite3.Connection | None = None
         self._writing = threading.Lock()  # our own threads queue here: SQLite waits by sleeping and retrying
         self._closed = False
+        self._inode = 0  # of the file that the connections are to
         database_file.in_use(path)
 
     @contextmanager
@@ -119,6 +121,7 @@ class Database:
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
+                self.check_in_place()
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -133,10 +136,11 @@ class Database:
         if self._writing.acquire(blocking=False):  # otherwise the current writer closes it
             self._close_writer()
             self._writing.release()
+        self._inode = 0
 
     def connect(self, *, waits: bool = True) -> sqlite3.Connection:
         """A new connection; subclasses set more options on it, for some of which the file is read."""
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",  # a missing file is reported, not created
             uri=True,
             timeout=self.wait_for_lock if waits else 0,
@@ -145,6 +149,13 @@ class Database:
             cached_statements=256,
             factory=_Connection,
         )
+        self._inode = self._inode or _inode(self.path)
+        try:
+            self.check_in_place()
+        except PostroomError:
+            connection.close()
+            raise
+        return connection
 
     def switch_to_wal(self) -> None:
         with self._turn(), self._translated(), self._writing_connection() as connection:
@@ -214,6 +225,13 @@ class Database:
                 f"The {self.kind.noun} {self.path.name} is closed, or was opened by another process. Open it again."
             )
 
+    def check_in_place(self) -> None:
+        """A file that somebody put in the place of the open one (from a backup, say) is another's to write by now: what
+        goes to the old one is lost, and what both know of is done twice."""
+        if _inode(self.path) != self._inode:
+            remedy = "Ask the operator to restart every Postroom that uses it."
+            raise unusable(self.path, self.kind, "was replaced or removed while it was in use", remedy)
+
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
@@ -224,6 +242,13 @@ class Database:
             connection.close()
         else:
             self._idle.append(connection)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 (at every transaction: pathlib takes longer)
+    except OSError:
+        return 0
 
 
 def user_version(connection: sqlite3.Connection) -> int:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.store.kit import WORK, a_send
@@ -49,6 +50,17 @@ def test_a_durable_transaction_syncs_and_the_others_need_not(path: Path) -> None
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 1
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     opened.close()
+
+
+@pytest.mark.parametrize("take", [Path.unlink, lambda file: file.rename(file.with_name("old.db"))])
+def test_a_file_that_is_not_in_its_place_any_more_takes_nothing(path: Path, store: Store, take: Any) -> None:
+    store.outbox.prepare(a_send())
+    take(path)
+    with pytest.raises(InternalError, match="restart every Postroom that uses it"):
+        store.outbox.prepare(a_send())
+    open_store(path).close()
+    with pytest.raises(InternalError, match="was replaced or removed"):
+        store.outbox.prepare(a_send())
 
 
 def test_a_store_whose_tokens_cannot_be_stamped_anew_opens_all_the_same(

@@ -181,12 +181,11 @@ async def _work(
 
 async def _drafts_among(account: Account, mails: Iterable[Envelope]) -> dict[str, str]:
     """The refs of drafts by those of the mails. Also of what another program saved among the drafts without marking it
-    as one: it can be sent all the same."""
+    as one: it can be sent all the same. One that is none any more, since it was sent in this moment, has its own."""
     homes = {folder.name for folder in await folders_of(account) if folder.role is Role.DRAFTS}
     refs = [mail.ref for mail in mails if mail.draft or not homes.isdisjoint(mail.folders)]
-    if refs and isinstance(account.mailbox, DraftLookup):
-        return await account.mailbox.draft_refs(refs)
-    return {ref: ref for ref in refs}
+    found = await account.mailbox.draft_refs(refs) if refs and isinstance(account.mailbox, DraftLookup) else {}
+    return {ref: found.get(ref, ref) for ref in refs}
 
 
 async def _locks_by_mail(gateway: Gateway, account: str, drafts: Mapping[str, str]) -> dict[str, Send]:
@@ -254,9 +253,10 @@ async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str,
         drafts = {envelope.ref: work.drafts[envelope.ref] for _, envelope in block if envelope.ref in work.drafts}
         await anyio.lowlevel.checkpoint_if_cancelled()
         async with unchanging_among(gateway, work.account.name, drafts.values()) as busy:
-            free = await _still_free(gateway, work.account.name, block, drafts, busy, answers)
             with anyio.CancelScope(shield=True):
+                free = block
                 try:
+                    free = await _still_free(gateway, work, block, drafts, busy, answers) if drafts else block
                     refs = [envelope.ref for _, envelope in free]
                     results = await work.change.apply(work.account, refs) if refs else []
                 except PostroomError as error:
@@ -271,26 +271,28 @@ async def _apply(gateway: Gateway, work: Work, ids: IdScheme, answers: dict[str,
 
 async def _still_free(
     gateway: Gateway,
-    account: str,
+    work: Work,
     block: list[tuple[str, Envelope]],
     drafts: Mapping[str, str],
     busy: Collection[str],
     answers: dict[str, ItemView],
 ) -> list[tuple[str, Envelope]]:
-    """Without those drafts that were sent off since it was planned, or that another process has in hand."""
-    if not drafts:
-        return block
-    locks = await _locks_by_mail(gateway, account, drafts)
+    """Without those drafts that another process has in hand, or that were sent off, sent or moved since it was planned.
+    Their ids may have stayed, as those of the messages that were sent, or be taken by a provider that does not look."""
+    locks = await _locks_by_mail(gateway, work.account.name, drafts)
+    as_now = dict(zip(drafts, await work.account.at_server.envelopes(list(drafts)), strict=True))
     free = []
-    for email_id, envelope in block:
-        if envelope.ref in locks:
-            refused = locked(locks[envelope.ref], f"The draft {email_id}")
-        elif drafts.get(envelope.ref) in busy:
-            refused = in_hand(f"The draft {email_id}")
+    for email_id, planned in block:
+        answer = None
+        if drafts.get(planned.ref) in busy:
+            answer = ItemView(email_id, False, error=error_view(in_hand(f"The draft {email_id}")))
+        elif planned.ref in drafts:
+            expect = work.change.before(planned)
+            answer = _settled_already(email_id, as_now[planned.ref], work.change, expect, locks)
+        if answer is None:
+            free.append((email_id, planned))
         else:
-            free.append((email_id, envelope))
-            continue
-        answers[email_id] = ItemView(email_id, False, error=error_view(refused))
+            answers[email_id] = answer
     return free
 
 

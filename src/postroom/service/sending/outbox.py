@@ -29,7 +29,7 @@ async def list_outbox(
 
 
 async def count_unfinished(gateway: Gateway) -> dict[str, int]:
-    """By state. Raises if the state file cannot be read, without which nothing could be sent safely."""
+    """By state. Raises if the state file cannot be read or was replaced, without which nothing could be sent safely."""
     counted = await gateway.in_thread(gateway.store.outbox.unfinished)
     return {state.value: number for state, number in counted.items()}
 

@@ -287,9 +287,10 @@ class Outbox:
         return Page(tuple(map(send_rows.from_row, rows)), total, limit, offset, offset + len(rows) < total)
 
     def unfinished(self) -> dict[State, int]:
-        """How many sends there are in each state that is not final."""
+        """How many sends there are in each state that is not final. Raises also where none could be changed."""
         counting = "SELECT state, count(*) FROM outbox WHERE state NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
         with self._database.read() as connection:
+            self._database.check_in_place()
             return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}
 
     def sent_refs(self, account: str, *, without: str) -> frozenset[str]:
