@@ -13,6 +13,7 @@ from typing import Final
 from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
 from postroom.mime.read.charsets import decode_text
 from postroom.mime.read.decode import from_base64
+from postroom.model.quickly_built import quickly_built
 
 _FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
@@ -35,6 +36,7 @@ _VALUE_CUT = "A header is too long; the rest was omitted."
 Field = tuple[str, str]  # lower-case name, unfolded value with encoded words not yet decoded
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class HeaderBlock:
     fields: list[Field]

@@ -17,12 +17,14 @@ from postroom.mime.read.structure import split
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
 from postroom.model.message import Attachment, Body
+from postroom.model.quickly_built import quickly_built
 
 _NOBODY = Address("")
 _NO_BODY = Body()
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,996}>")
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """Everything the bytes contain. Text is decoded but not cleaned: it is untrusted."""
