@@ -41,7 +41,7 @@ class Parameters:
 
 def read_parameters(text: str) -> Parameters:
     """Never raises; if a parameter is given twice, the first counts."""
-    if usual := _BOUNDARY.match(text):
+    if text.startswith("multipart/") and (usual := _BOUNDARY.match(text)):
         return Parameters(usual[1], {"boundary": usual[2]})
     if len(text) <= _SHORT:
         return _read(text)
