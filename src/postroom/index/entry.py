@@ -8,10 +8,12 @@ from postroom.index.packing import compressed_bytes
 from postroom.index.words import normal, storable
 from postroom.model.by_fields import pickled_by_fields, with_fields
 from postroom.model.message import Envelope
+from postroom.model.quickly_built import quickly_built
 from postroom.model.words import folded
 
 
 @pickled_by_fields
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Texts:
     """A message's words as the index stores them. Computing them needs no file: it may be done ahead, elsewhere. A body
@@ -24,6 +26,7 @@ class Texts:
 
 
 @pickled_by_fields
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`envelope.folders` name folders of this index. An empty `envelope.thread_ref` means: find its thread.

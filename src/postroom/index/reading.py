@@ -13,8 +13,10 @@ from postroom.index.entry import Texts, texts_of
 from postroom.mime import guarded, render
 from postroom.mime.read import parse
 from postroom.mime.read.parse import Parsed
+from postroom.model.quickly_built import quickly_built
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class ReadMail:
     parsed: Parsed

@@ -69,10 +69,26 @@ def test_what_lists_are_made_of_keeps_the_order_of_its_fields() -> None:
     assert (row.email_id, row.size, row.is_draft, row.marks) == ("e", 5, False, "*@")
 
 
-def test_a_dataclass_that_does_more_is_refused() -> None:
+def test_each_has_a_value_of_its_own_where_a_factory_makes_it() -> None:
+    @quickly_built
     @dataclass(frozen=True, slots=True)
     class WithFactory:
         names: list[str] = field(default_factory=list)
+        size: int = 0
 
-    with pytest.raises(TypeError, match="WithFactory does more"):
-        quickly_built(WithFactory)
+    first, second = WithFactory(size=2), WithFactory()
+    assert first.names == second.names == []
+    assert first.names is not second.names
+    assert WithFactory(["a"]) == WithFactory(names=["a"]) != WithFactory()
+    assert (first.size, second.size) == (2, 0)
+
+
+def test_a_dataclass_that_does_more_is_refused() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Checked:
+        size: int = 0
+
+        def __post_init__(self) -> None: ...
+
+    with pytest.raises(TypeError, match="Checked does more"):
+        quickly_built(Checked)

@@ -17,6 +17,7 @@ from postroom.mime.html.hidden import drop_hidden
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.tags import Tags
 from postroom.mime.limits import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_HTML_DEPTH, MAX_TAGS, MAX_TEXT
+from postroom.model.quickly_built import quickly_built
 
 if TYPE_CHECKING:
     from turbohtml import Document, Node
@@ -46,6 +47,7 @@ _ATTRIBUTE: Final = 32  # characters that take as much memory as an attribute wi
 _FIRST_STEP, _STEP = 1_000, 4_000  # tags that are parsed before the resulting elements are counted
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class OpenedHtml:
     document: Document

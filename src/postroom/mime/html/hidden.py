@@ -18,6 +18,7 @@ from postroom.mime.html.looks import Walk, texts_in
 from postroom.mime.html.plain_sight import OTHER_TAGS, hidden_alone
 from postroom.mime.html.tags import Tags, tags_in
 from postroom.mime.limits import MAX_ELEMENTS
+from postroom.model.quickly_built import quickly_built
 
 if TYPE_CHECKING:
     from turbohtml import Comment, Document, Element, Node
@@ -40,6 +41,7 @@ _BESIDE_OPTIONS: Final = "select,optgroup,select :not(option,option *)"
 _LABELLED: Final = "a[href],button"
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Removal:
     texts: tuple[HiddenText, ...]  # each a run that had words in it

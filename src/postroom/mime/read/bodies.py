@@ -14,6 +14,7 @@ from postroom.mime.read.flowed import unflow
 from postroom.mime.read.headers import subject_of
 from postroom.mime.read.structure import Part
 from postroom.model.message import Attachment, Body
+from postroom.model.quickly_built import quickly_built
 
 _OTHER_VERSIONS = "The message has several versions of its text; the last is shown, the others are attachments."
 _NOT_ENCODED = "The text claims to be encoded in base64 and is not; it is shown as it is."
@@ -21,6 +22,7 @@ _BREAK = re.compile("\r\n")
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Sorted:
     """Leaves by purpose. A part that is not an alternative of another is in both versions."""

@@ -12,13 +12,16 @@ _MONTHS = {
 _USUAL = re.compile(
     r"(?:[A-Za-z]{3},? )?(\d{1,2}) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)(?: \([^()]*\))?\Z"
 )
+_LONGEST = 200  # characters
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?\s*(?:Z|[+-]\d\d:?\d\d)?)?\Z")
 
 
 def read_date(text: str) -> datetime | None:
     """None if unreadable. A time without a zone, or with an unknown one, is taken as UTC."""
-    text = " ".join(text[:200].split())
-    usual = _USUAL.match(text)
+    usual = _USUAL.match(text) if len(text) <= _LONGEST else None
+    if usual is None:
+        text = " ".join(text[:_LONGEST].split())
+        usual = _USUAL.match(text)
     try:
         return _from_usual(usual) if usual else _from_unusual(text)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -13,6 +14,7 @@ from typing import Final
 from postroom.mime.limits import MAX_HEADER_BYTES, MAX_HEADERS, MAX_VALUE
 from postroom.mime.read.charsets import decode_text
 from postroom.mime.read.decode import from_base64
+from postroom.model.quickly_built import quickly_built
 
 _FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
@@ -28,6 +30,7 @@ _CUT_WORD = re.compile(
 _HALF_ESCAPE = re.compile(r"=[0-9A-Fa-f]?\Z")
 
 _ODD_LINES: Final = 4  # lines that are not fields: after two of them the body has started
+_SHORT: Final = 200  # bytes of a block that is worth remembering: those of parts recur
 _MAX_SUBJECT: Final = 2_000  # bytes of the subject of an attached message: it becomes a file name
 
 _VALUE_CUT = "A header is too long; the rest was omitted."
@@ -35,9 +38,10 @@ _VALUE_CUT = "A header is too long; the rest was omitted."
 Field = tuple[str, str]  # lower-case name, unfolded value with encoded words not yet decoded
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class HeaderBlock:
-    fields: list[Field]
+    fields: Sequence[Field]
     body_start: int  # offset of the first body byte in the bytes that were read
     defects: tuple[str, ...] = ()
 
@@ -54,6 +58,21 @@ def read_headers(
 ) -> HeaderBlock:
     """Read the fields at `start`. A block without any field is only a body."""
     separator, body_start = _find_end(data, start, len(data) if end is None else end)
+    if separator - start <= _SHORT and most >= _SHORT and most_bytes >= _SHORT:  # none of the limits is reached
+        fields = _usual_fields(data[start:separator])
+        if fields is not None:
+            return HeaderBlock(fields, body_start)
+    return _read_block(data, start, separator, body_start, most, most_bytes)
+
+
+@lru_cache(maxsize=512)
+def _usual_fields(block: bytes) -> Sequence[Field] | None:
+    """None if there is anything to say about it."""
+    found = _read_block(block, 0, len(block), 0, MAX_HEADERS, MAX_HEADER_BYTES)
+    return None if found.defects else tuple(found.fields)
+
+
+def _read_block(data: bytes, start: int, separator: int, body_start: int, most: int, most_bytes: int) -> HeaderBlock:
     cut = min(separator, start + most_bytes)
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     block = block.replace(b"\n ", b" ").replace(b"\n\t", b" ")

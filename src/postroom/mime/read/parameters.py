@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from postroom.mime.limits import MAX_PARAMETERS
 from postroom.mime.read.charsets import decode_text
 from postroom.mime.read.headers import decode_words
+from postroom.model.quickly_built import quickly_built
 
 _SHORT: Final = 60  # characters; longer values contain a boundary or a file name, and those are all different
 
@@ -25,6 +26,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(r"[^\s;\"(),]+")
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """`value` is lower-case (``text/plain``, ``attachment``); parameter names are lower-case, values decoded."""
@@ -39,7 +41,7 @@ class Parameters:
 
 def read_parameters(text: str) -> Parameters:
     """Never raises; if a parameter is given twice, the first counts."""
-    if usual := _BOUNDARY.match(text):
+    if text.startswith("multipart/") and (usual := _BOUNDARY.match(text)):
         return Parameters(usual[1], {"boundary": usual[2]})
     if len(text) <= _SHORT:
         return _read(text)

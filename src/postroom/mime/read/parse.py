@@ -17,12 +17,14 @@ from postroom.mime.read.structure import split
 from postroom.model.address import Address
 from postroom.model.errors import NotFound
 from postroom.model.message import Attachment, Body
+from postroom.model.quickly_built import quickly_built
 
 _NOBODY = Address("")
 _NO_BODY = Body()
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,996}>")
 
 
+@quickly_built
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """Everything the bytes contain. Text is decoded but not cleaned: it is untrusted."""
@@ -50,7 +52,7 @@ def parse(raw: bytes) -> Parsed:
     defects = list(split_defects)
     found = sort_parts(root)
     body = read_body(raw, found, defects)
-    attachments = tuple(describe(raw, part) for part in found.attachments)
+    attachments = tuple([describe(raw, part) for part in found.attachments])
     return _parsed(root.headers, body, attachments, len(raw), tuple(dict.fromkeys(defects)))
 
 
@@ -79,8 +81,14 @@ def _parsed(
     cut: dict[str, None] = {}
     raw: dict[str, list[str]] = {}
     for name, value in block.fields:
-        raw.setdefault(name, []).append(value)
-    headers = {name: tuple([decode_value(value) for value in values]) for name, values in raw.items()}
+        if name in raw:
+            raw[name].append(value)
+        else:
+            raw[name] = [value]
+    headers = {
+        name: (decode_value(values[0]),) if len(values) == 1 else tuple(map(decode_value, values))
+        for name, values in raw.items()
+    }
 
     def addresses(name: str) -> tuple[Address, ...]:
         if name not in raw:

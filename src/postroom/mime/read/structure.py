@@ -22,6 +22,7 @@ from postroom.mime.read.parameters import Parameters, read_parameters
 from postroom.model.quickly_built import quickly_built
 
 _TEXT = Parameters("text/plain")
+_ENCODINGS = frozenset({"", "7bit", "8bit", "base64", "quoted-printable"})
 _TOO_MANY = "The message has too many parts; the rest were omitted."
 
 
@@ -78,10 +79,11 @@ def _part(
 ) -> Part:
     for defect in headers.defects:
         budget.note(defect)
-    content = read_parameters(headers.first("content-type"))
+    said = dict(reversed(headers.fields))  # the first of several counts
+    content = read_parameters(said.get("content-type", ""))
     if "/" not in content.value:
         content = default if content.value != "text" else Parameters("text/plain", content.named)
-    disposition = read_parameters(headers.first("content-disposition"))
+    disposition = read_parameters(said.get("content-disposition", ""))
     if content.was_cut or disposition.was_cut:
         budget.note("The Content-Type or Content-Disposition of a part is too long; the rest was omitted.")
     is_leaf = not content.value.startswith("multipart/")
@@ -90,7 +92,7 @@ def _part(
         headers,
         content,
         disposition,
-        _encoding(headers),
+        _encoding(said.get("content-transfer-encoding", "")),
         headers.body_start,
         max(headers.body_start, end),
     )
@@ -188,6 +190,6 @@ def _before_break(raw: bytes, position: int) -> int:
     return position - 1 if raw[position - 1 : position] == b"\r" else position
 
 
-def _encoding(headers: HeaderBlock) -> str:
+def _encoding(value: str) -> str:
     """Some programs add a comment: ``base64 (really)``."""
-    return headers.first("content-transfer-encoding")[:40].partition("(")[0].strip(' \t";').lower()
+    return value if value in _ENCODINGS else value[:40].partition("(")[0].strip(' \t";').lower()
