@@ -110,6 +110,11 @@ class Arriving:
         """That is wanted. None: of any age."""
         return self._limits.oldest(self._clock())
 
+    def get_ready(self, coming: int) -> None:
+        """For about so many messages."""
+        if self._limits.mode != "headers":
+            self._reading.get_ready(coming)
+
     async def take_new(self, place: Place, epoch: str, numbers: Sequence[int]) -> None:
         async def turns() -> AsyncGenerator[Turn, None]:
             if numbers:

@@ -108,7 +108,7 @@ def read_spooled_headers(spooled: Spooled) -> Flat:
 
 
 def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
-    raws = spool.taken(spooled[0].path, [one.place for one in spooled])
+    raws = spool.taken(spooled[0].path, [one.place for one in spooled]) if spooled else []
     return [one.with_bytes(raw) for one, raw in zip(spooled, raws, strict=True)]
 
 
@@ -183,19 +183,32 @@ class Reading:
             self._readers = None
         self._begun = 0
 
+    def get_ready(self, coming: int) -> None:
+        """`coming`: how many there are, nearly. Where they are many, processes start: they need a while until they can
+        read."""
+        if self._are_many(coming):
+            self._start()
+
     def begin(self, mails: Sequence[BulkMail], coming: int = 0) -> Begun:
         """`coming`: how many are known to come, these included."""
-        expected = self._begun + max(coming, len(mails))
+        are_many = self._are_many(max(coming, len(mails)))
         self._begun += len(mails)
-        if self._readers is None and expected > _FEW and cores() > 1:
-            look_rarely_for_garbage()
-            self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
-        if self._readers is None:
+        if are_many:
+            self._start()
+        if self._readers is None or not are_many:
             return Begun(mails)
         places = spool.append(self._spool, [mail.raw for mail in mails])
         spooled = [_spooled(mail, self._spool, place) for mail, place in zip(mails, places, strict=True)]
         chunks = [spooled[start : start + _CHUNK] for start in range(0, len(spooled), _CHUNK)]
         return Begun(given=[(chunk, self._readers.give(chunk)) for chunk in chunks])
+
+    def _are_many(self, coming: int) -> bool:
+        return self._begun + coming > _FEW
+
+    def _start(self) -> None:
+        if self._readers is None and cores() > 1:
+            look_rarely_for_garbage()
+            self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
 
     async def results(self, begun: Begun, place: int) -> list[Arrival]:
         return await anyio.to_thread.run_sync(self._results, begun, place)
