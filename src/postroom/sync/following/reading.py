@@ -232,7 +232,7 @@ def _arrived(mail: BulkMail, read: Read, place: int) -> Arrival:
 
 
 def _from_spool(flat: Flat, place: int, number: int) -> Arrival:
-    return Arrival(Record(*flat[_RECORD], Texts(*flat[_TEXTS])), flat[0], place, number, spooled=flat[1])
+    return Arrival(Record._make((*flat[_RECORD], Texts(*flat[_TEXTS]))), flat[0], place, number, spooled=flat[1])
 
 
 @dataclass(frozen=True, slots=True)
