@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from postroom.sync.following.reading import Read, Spooled, read_spooled
+from postroom.sync.following.reading import Flat, Spooled, read_spooled
 
 DEADLY = 70  # its number
 
 
-def crash_on_one(spooled: Sequence[Spooled]) -> list[Read]:
+def crash_on_one(spooled: Sequence[Spooled]) -> list[Flat]:
     if any(one.number == DEADLY for one in spooled):
         assert "pytest" not in sys.modules, "read by the process that has to survive it"
         os._exit(1)

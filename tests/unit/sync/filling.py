@@ -13,7 +13,7 @@ from postroom.providers.imap.provider import ImapMailbox
 from postroom.settings import ImapAccount
 from postroom.sync.file.mirror import Mirror
 from postroom.sync.following import reading
-from postroom.sync.following.reading import Read, Spooled
+from postroom.sync.following.reading import Flat, Spooled
 from postroom.sync.following.syncing import Syncing
 
 
@@ -46,16 +46,16 @@ async def fill_partly(mirror: Mirror, account: ImapAccount, turns: int) -> None:
 class Here:
     """Reads in this process what other processes would be given."""
 
-    def __init__(self, read: Callable[[list[Spooled]], list[Read]], _instead: Any, _count: int) -> None:
+    def __init__(self, read: Callable[[list[Spooled]], list[Flat]], _instead: Any, _count: int) -> None:
         self._read = read
 
     def __exit__(self, *_: object) -> None:
         return
 
-    def give(self, mails: list[Spooled]) -> Iterator[list[Read]]:
+    def give(self, mails: list[Spooled]) -> Iterator[list[Flat]]:
         return iter([self._read(mails)])
 
-    def results(self, given: Iterator[list[Read]]) -> list[Read]:
+    def results(self, given: Iterator[list[Flat]]) -> list[Flat]:
         return next(given)
 
 

@@ -52,7 +52,13 @@ class Halting(Reading):
 
 
 class Nowhere:
-    async def write_messages(self, *_: Any) -> None:
+    """Notes how many batches each block had."""
+
+    def __init__(self) -> None:
+        self.blocks: list[int] = []
+
+    async def write_messages(self, _size: int, _write: object, block: Sequence[object], *_: object) -> None:
+        self.blocks.append(len(block))
         await checkpoint()
 
 
@@ -73,3 +79,13 @@ async def test_large_messages_do_not_fill_the_memory_while_they_wait(
         assert source.fetched == waiting + 1, "beside the one that has just come"
         reading.goes_on.set()
     assert reading.read == list(numbers)
+
+
+async def test_the_last_blocks_are_small_since_nothing_is_read_while_they_are_written(tmp_path: Path) -> None:
+    file, reading = Nowhere(), Halting(tmp_path / "a.spool")
+    async with anyio.create_task_group() as tasks:
+        taking: Any = Arriving(file, Source(10), reading, Limits(), lambda: 0.0)  # type: ignore[arg-type]
+        tasks.start_soon(taking.take_new, PLACE, "1", range(12, 0, -1))
+        await anyio.wait_all_tasks_blocked()  # all are fetched, and an end without messages is behind them
+        reading.goes_on.set()
+    assert file.blocks == [7, 4, 2]

@@ -17,10 +17,12 @@ from tests.peers.cyrus import Cyrus
 from tests.peers.dovecot import Dovecot
 from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
+from tests.unit.sync.filling import Here, spool_everything
 
 from postroom.index.database import Database
 from postroom.providers.imap.session.client import Session
 from postroom.sync.file.mirror import Mirror
+from postroom.sync.following import reading
 from postroom.sync.following.syncing import Syncing, Tools
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +81,32 @@ async def test_the_first_page_is_found_before_all_messages_of_the_inbox_are_list
     assert b"11:60 (UID BODY.PEEK[]" in heard[50]
     assert b"SEARCH RETURN (ALL) ALL" not in heard[50]
     assert b"SEARCH RETURN (ALL) ALL" in heard[60]
+    assert len(mirrored.rows()) == 60
+
+
+async def test_processes_start_after_the_first_page_was_found_and_before_the_inbox_is_listed(
+    mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeded(mirrored, 60)
+    found_then: list[tuple[int, bytes]] = []
+    with faulty(mirrored.dovecot.imap) as proxy:
+
+        class Starting(Here):
+            def __init__(self, *given: Any) -> None:
+                found_then.append((len(mirrored.rows()), bytes(proxy.heard)))
+                super().__init__(*given)
+
+        spool_everything(monkeypatch.setattr)
+        monkeypatch.setattr(reading, "Readers", Starting)
+        monkeypatch.setattr(reading, "_FEW", 55)
+        account = imap_account(mirrored.dovecot, mirrored.user, port=proxy.port, mirror="full")
+        async with opened(account) as mailbox, Syncing(mirrored.mirror, mailbox, account) as syncing:
+            await syncing.once()
+        ((found, heard),) = found_then
+        later = proxy.heard[len(heard) :]
+    assert found == 50
+    assert b"SEARCH RETURN (ALL) ALL" in later
+    assert b"1:10 (UID BODY.PEEK[]" in later
     assert len(mirrored.rows()) == 60
 
 

@@ -61,3 +61,15 @@ def test_processes_start_when_many_have_come_unannounced(tmp_path: Path) -> None
     ours = Reading(tmp_path / "a.spool")
     assert ours.begin(mails(FEW)).given == ()
     assert ours.begin(mails(1)).given
+
+
+async def test_processes_start_before_the_messages_come_where_the_server_has_many(tmp_path: Path) -> None:
+    ours = Reading(tmp_path / "a.spool")
+    ours.get_ready(FEW)
+    assert Started.count == 0
+    assert ours.begin(mails(50)).given == ()
+    ours.get_ready(FEW)
+    assert Started.count == 1
+    assert ours.begin(mails(50)).given == ()  # a first page does not wait until they can read
+    assert ours.begin(mails(100), FEW).given
+    assert Started.count == 1

@@ -78,6 +78,8 @@ class Readers(Generic[T, R]):
         self._has_read = False
         self._pool = _pool(count)
         self._alone: Pool | None = None
+        for _ in range(count):
+            self.give([])  # each loads what it reads with, before the first messages come
 
     def __enter__(self) -> Self:
         return self

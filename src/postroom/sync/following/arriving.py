@@ -110,6 +110,11 @@ class Arriving:
         """That is wanted. None: of any age."""
         return self._limits.oldest(self._clock())
 
+    def get_ready(self, coming: int) -> None:
+        """For about so many messages."""
+        if self._limits.mode != "headers":
+            self._reading.get_ready(coming)
+
     async def take_new(self, place: Place, epoch: str, numbers: Sequence[int]) -> None:
         async def turns() -> AsyncGenerator[Turn, None]:
             if numbers:
@@ -220,7 +225,7 @@ class Arriving:
             arrivals = await self._read(batch)
             room.leave(batch.waiting_bytes)
             block.append((batch.done(arrivals), arrivals))
-            if batch.turn.is_urgent or _is_full(block) or not batches.statistics().current_buffer_used:
+            if batch.turn.is_urgent or _is_full(block) or _is_enough(block, batches):
                 await self._access.write_messages(_size(block), _write_block, block, self._clock())
                 block = []
                 if after is not None:
@@ -241,6 +246,14 @@ def _identity(envelope: Envelope, told: Identified | None) -> str:
 def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
     messages = sum(len(arrivals) for _, arrivals in block)
     return messages >= _BLOCK or _size(block) >= _BLOCK_BYTES
+
+
+def _is_enough(block: Sequence[tuple[_Batch, list[Arrival]]], batches: MemoryObjectReceiveStream[_Batch]) -> bool:
+    """Where nothing waits. Once everything is fetched, of what is left a half each time: while the last block is
+    written, nobody has anything to read."""
+    waiting = batches.statistics()
+    is_all_fetched = not waiting.open_send_streams
+    return waiting.current_buffer_used < (len(block) if is_all_fetched else 1)
 
 
 def _size(block: Sequence[tuple[_Batch, list[Arrival]]]) -> int:

@@ -67,6 +67,7 @@ class ByFolder:
         self.stated_at = 0.0
         self._has_begun = False
         self._first: Turn | None = None  # of an empty mirror
+        self._coming = 0  # messages that the server has for it
         self._refused: set[int] = set()  # numbers of the folders that could not be read in this round
         self._unfillable: set[int] = set()  # the same in a fill: another run tries again
         self._lost: set[int] = set()  # that are gone since this fill began, or numbered anew, or away for a moment
@@ -86,6 +87,7 @@ class ByFolder:
         only_newest = is_first and self._arriving.oldest is None  # otherwise most of these may be too old
         if is_first:
             changed = mirrored[:1]
+            self._coming = sum(states[place.ref].folder.total or 0 for place in mirrored)
         looked = [
             found
             for place in changed
@@ -241,12 +243,14 @@ class ByFolder:
 
     async def _turns(self, written: anyio.Event) -> AsyncGenerator[Turn, None]:
         """Folders that are begun meanwhile join in. Until a block is `written`, there is nothing beside the very first
-        page: to list the folder and to start processes at the same time made it wait twice as long."""
+        page: to list the folder and to start processes at the same time made it wait twice as long. Then the processes
+        that many messages need start, beside the listing."""
         waiting: dict[int, _Remaining] = {}
         first, self._first = self._first, None
         if first is not None:
             yield first
             await written.wait()
+            self._arriving.get_ready(self._coming)
         while True:
             for place in await self._access.read(_unfilled):
                 if place.number not in waiting and place.number not in self._unfillable:

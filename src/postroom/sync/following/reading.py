@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio.to_thread
 
@@ -36,6 +36,14 @@ class Read(NamedTuple):
     record: Record
     identity: str
     spooled: bytes = b""
+
+    def flat(self) -> Flat:
+        *values, texts = self.record
+        return self.identity, self.spooled, texts.subject, texts.body, texts.packed_body, texts.filenames, *values
+
+
+Flat = tuple[Any, ...]  # of a `Read`, as it travels between processes: one object takes half as long as three
+_TEXTS, _RECORD = slice(2, 6), slice(6, None)
 
 
 class Spooled(NamedTuple):
@@ -81,7 +89,7 @@ def _spooled(mail: BulkMail, path: Path, place: Place) -> Spooled:
     )
 
 
-def read_spooled(spooled: Sequence[Spooled]) -> list[Read]:
+def read_spooled(spooled: Sequence[Spooled]) -> list[Flat]:
     """The words are packed when the bytes are (see `packing`), and the bytes tell then who it is."""
     from postroom.index import reading
 
@@ -91,16 +99,16 @@ def read_spooled(spooled: Sequence[Spooled]) -> list[Read]:
         _read(mail, one.parsed, one.snippet, one.texts, PENDING if mail.is_whole else "")
         for mail, one in zip(mails, found, strict=True)
     ]
-    return [_sealed(*one) for one in zip(spooled, mails, read, strict=True)]
+    return [_sealed(*one).flat() for one in zip(spooled, mails, read, strict=True)]
 
 
-def read_spooled_headers(spooled: Spooled) -> Read:
+def read_spooled_headers(spooled: Spooled) -> Flat:
     (mail,) = _taken([spooled])
-    return _sealed(spooled, mail, read_headers(mail))
+    return _sealed(spooled, mail, read_headers(mail)).flat()
 
 
 def _taken(spooled: Sequence[Spooled]) -> list[BulkMail]:
-    raws = spool.taken(spooled[0].path, [one.place for one in spooled])
+    raws = spool.taken(spooled[0].path, [one.place for one in spooled]) if spooled else []
     return [one.with_bytes(raw) for one, raw in zip(spooled, raws, strict=True)]
 
 
@@ -165,7 +173,7 @@ class Reading:
 
     def __init__(self, spool_path: Path) -> None:
         self._spool = spool_path
-        self._readers: Readers[Spooled, Read] | None = None
+        self._readers: Readers[Spooled, Flat] | None = None
         self._begun = 0
 
     def rest(self) -> None:
@@ -175,19 +183,32 @@ class Reading:
             self._readers = None
         self._begun = 0
 
+    def get_ready(self, coming: int) -> None:
+        """`coming`: how many there are, nearly. Where they are many, processes start: they need a while until they can
+        read."""
+        if self._are_many(coming):
+            self._start()
+
     def begin(self, mails: Sequence[BulkMail], coming: int = 0) -> Begun:
         """`coming`: how many are known to come, these included."""
-        expected = self._begun + max(coming, len(mails))
+        are_many = self._are_many(max(coming, len(mails)))
         self._begun += len(mails)
-        if self._readers is None and expected > _FEW and cores() > 1:
-            look_rarely_for_garbage()
-            self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
-        if self._readers is None:
+        if are_many:
+            self._start()
+        if self._readers is None or not are_many:
             return Begun(mails)
         places = spool.append(self._spool, [mail.raw for mail in mails])
         spooled = [_spooled(mail, self._spool, place) for mail, place in zip(mails, places, strict=True)]
         chunks = [spooled[start : start + _CHUNK] for start in range(0, len(spooled), _CHUNK)]
         return Begun(given=[(chunk, self._readers.give(chunk)) for chunk in chunks])
+
+    def _are_many(self, coming: int) -> bool:
+        return self._begun + coming > _FEW
+
+    def _start(self) -> None:
+        if self._readers is None and cores() > 1:
+            look_rarely_for_garbage()
+            self._readers = Readers(read_spooled, read_spooled_headers, min(_MOST_READERS, cores()))
 
     async def results(self, begun: Begun, place: int) -> list[Arrival]:
         return await anyio.to_thread.run_sync(self._results, begun, place)
@@ -195,13 +216,11 @@ class Reading:
     def _results(self, begun: Begun, place: int) -> list[Arrival]:
         arrivals = [_arrived(mail, read_or(read_headers, read_here, mail), place) for mail in begun.mails]
         for chunk, given in begun.given:
-            arrivals += [
-                Arrival(read.record, read.identity, place, one.number, spooled=read.spooled)
-                for one, read in zip(chunk, self._read_of(chunk, given), strict=True)
-            ]
+            read = self._read_of(chunk, given)
+            arrivals += [_from_spool(flat, place, one.number) for one, flat in zip(chunk, read, strict=True)]
         return arrivals
 
-    def _read_of(self, chunk: list[Spooled], given: Given[Read] | None) -> list[Read]:
+    def _read_of(self, chunk: list[Spooled], given: Given[Flat] | None) -> list[Flat]:
         assert self._readers is not None
         done = self._readers.results(given)  # None: a reader was lost, with these messages or with others
         return done if done is not None else [self._readers.read_alone(one) for one in chunk]
@@ -212,12 +231,16 @@ def _arrived(mail: BulkMail, read: Read, place: int) -> Arrival:
     return Arrival(read.record, read.identity, place, mail.number, content)
 
 
+def _from_spool(flat: Flat, place: int, number: int) -> Arrival:
+    return Arrival(Record._make((*flat[_RECORD], Texts(*flat[_TEXTS]))), flat[0], place, number, spooled=flat[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """Messages to be read here, and those that other processes were given."""
 
     mails: Sequence[BulkMail] = ()
-    given: Sequence[tuple[list[Spooled], Given[Read] | None]] = ()
+    given: Sequence[tuple[list[Spooled], Given[Flat] | None]] = ()
 
 
 def opened(message: Message) -> Arrival:
