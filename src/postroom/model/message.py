@@ -105,3 +105,4 @@ class Page(Generic[T]):
     complete: bool = True  # False: a mirror answered that does not have everything yet
     gone: tuple[str, ...] = ()  # refs that belong to the items, and were not there any more when they were read
     bare: tuple[str, ...] = ()  # refs of items that were not given out: they are as listed, and may not match
+    conversations: Mapping[str, str] | None = None  # what the items' thread refs stand for; None: nobody looked

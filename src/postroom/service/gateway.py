@@ -42,9 +42,15 @@ class IdScheme(Protocol):
         ...
 
     async def show(
-        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+        self,
+        gateway: Gateway,
+        account: str,
+        wanted: Mapping[Kind, Sequence[str]],
+        folders: Sequence[str] = (),
+        conversations: Mapping[str, str] | None = None,
     ) -> list[list[str]]:
-        """The ids of each kind's refs, in order. `folders` says where each message was found, by name."""
+        """The ids of each kind's refs, in order. `folders` says where each message was found, by name;
+        `conversations` as in `Page`."""
         ...
 
     async def show_draft(self, gateway: Gateway, account: str, saved: SavedDraft) -> tuple[str, str, str]:

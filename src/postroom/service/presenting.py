@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from functools import lru_cache
 
@@ -22,13 +22,19 @@ _LOOKED_AT = 4 * MAX_SUBJECT  # characters that are cleaned: the event loop does
 
 
 async def rows(
-    gateway: Gateway, account: Account, envelopes: Sequence[Envelope], folder: str = ""
+    gateway: Gateway,
+    account: Account,
+    envelopes: Sequence[Envelope],
+    folder: str = "",
+    conversations: Mapping[str, str] | None = None,
 ) -> tuple[EmailRow, ...]:
-    """One row per envelope, with the ids of message and thread. `folder` is the one that was listed, if one was."""
+    """One row per envelope, with the ids of message and thread. `folder` is the one that was listed, if one was;
+    `conversations` as in `Page`."""
     if not envelopes:
         return ()
     refs = {Kind.EMAIL: [each.ref for each in envelopes], Kind.THREAD: [each.thread_ref for each in envelopes]}
-    ids = await gateway.ids.show(gateway, account.name, refs, [folder or each.folder for each in envelopes])
+    folders = [folder or each.folder for each in envelopes]
+    ids = await gateway.ids.show(gateway, account.name, refs, folders, conversations)
     name, zone = account.name, gateway.settings.server.zone
     return tuple(
         [

@@ -11,8 +11,9 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from postroom.files import database_file
@@ -79,29 +80,19 @@ class Database:
         self._inode = 0  # of the file that the connections are to
         database_file.in_use(path)
 
-    @contextmanager
-    def read(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+    def read(self, *, waits: bool = True) -> AbstractContextManager[sqlite3.Connection]:
         """A connection for single SELECTs; each sees the newest committed state. `waits` as for a snapshot."""
-        with self._borrowed(waits=waits) as connection:
-            yield connection
+        return _Reading(self, waits=waits, is_snapshot=False)
 
-    @contextmanager
-    def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+    def snapshot(self, *, waits: bool = True) -> AbstractContextManager[sqlite3.Connection]:
         """Everything read inside is from the same point in time. Readers are locked out in rare moments only, such as
         while a file is recovered; one that may not wait for their end then fails at once."""
-        with self._borrowed(waits=waits) as connection:
-            connection.execute("BEGIN")
-            try:
-                _forget_what_changed(connection)
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")  # its own method would have SQLite parse that each time
+        return _Reading(self, waits=waits, is_snapshot=True)
 
     def latest(self, read: Callable[[sqlite3.Connection], T], *, waits: bool = True) -> T:
         """What `read` finds in the file now. Until somebody writes to it that is `remembered`, and takes one statement
         instead of a snapshot."""
-        with self._borrowed(waits=waits) as connection:
+        with self.read(waits=waits) as connection:
             if isinstance(connection, _Connection) and connection.known and read in connection.known:
                 found: T = connection.known[read]
                 if _is_unchanged(connection):
@@ -191,26 +182,16 @@ class Database:
             connection.known, connection.waits = {}, waits
         return connection
 
-    def _let_wait(self, connection: sqlite3.Connection, waits: bool) -> None:
+    def borrow(self, *, waits: bool) -> sqlite3.Connection:
+        """For one reader, until it gives the connection back or closes it."""
+        self._check_open()
+        return self._idle.pop() if self._idle else self._reader(waits=waits)
+
+    def let_wait(self, connection: sqlite3.Connection, waits: bool) -> None:
         """It stays so until the next reader wants it otherwise: most readers of a file want the same."""
         if isinstance(connection, _Connection) and connection.waits is not waits:
             connection.execute(f"PRAGMA busy_timeout = {self.wait_for_lock * 1000 if waits else 0:.0f}")
             connection.waits = waits
-
-    @contextmanager
-    def _borrowed(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
-        self._check_open()
-        connection = self._idle.pop() if self._idle else self._reader(waits=waits)
-        try:
-            self._let_wait(connection, waits)
-            yield connection
-        except sqlite3.Error as error:
-            connection.close()
-            raise translate(error, self.path, self.kind) from error
-        except BaseException:
-            self._give_back(connection)
-            raise
-        self._give_back(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -237,11 +218,50 @@ class Database:
             self._writer.close()
             self._writer = None
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def give_back(self, connection: sqlite3.Connection) -> None:
         if self._closed:
             connection.close()
         else:
             self._idle.append(connection)
+
+
+class _Reading:
+    """One reader's use of a connection. A generator for each step of it would take longer than SQLite does."""
+
+    __slots__ = ("_connection", "_database", "_is_snapshot", "_waits")
+
+    def __init__(self, database: Database, *, waits: bool, is_snapshot: bool) -> None:
+        self._database, self._waits, self._is_snapshot = database, waits, is_snapshot
+
+    def __enter__(self) -> sqlite3.Connection:
+        connection = self._connection = self._database.borrow(waits=self._waits)
+        try:
+            self._database.let_wait(connection, self._waits)
+            if self._is_snapshot:
+                connection.execute("BEGIN")
+                _forget_what_changed(connection)
+        except BaseException as error:
+            self._end(error)
+            raise
+        return connection
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
+        """A connection that failed is not used again."""
+        connection, database = self._connection, self._database
+        try:
+            if isinstance(error, sqlite3.Error):
+                raise error
+            if self._is_snapshot and connection.in_transaction:
+                connection.execute("ROLLBACK")  # its own method would have SQLite parse that each time
+        except sqlite3.Error as failure:
+            connection.close()
+            raise translate(failure, database.path, database.kind) from failure
+        database.give_back(connection)
 
 
 def _inode(path: Path) -> int:

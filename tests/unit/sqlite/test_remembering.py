@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,15 @@ def database(path: Path) -> Iterator[Database]:
     database = Database(path, NOTES, wait_for_lock=5)
     yield database
     database.close()
+
+
+@dataclass
+class Used:
+    """What the system counts for a thread."""
+
+    ru_utime: float = 0.0
+    ru_stime: float = 0.0
+    ru_nvcsw: int = 0
 
 
 class Notes:
@@ -162,10 +174,12 @@ def test_whoever_may_not_wait_fails_at_once_and_the_next_one_waits_again(databas
 
 def test_after_a_slow_look_the_event_loop_does_not_look_for_a_while() -> None:
     now = [0.0]
-    at_once = AtOnce(lambda: now[0], lambda: 0.0)
+    used = Used()
+    at_once = AtOnce(lambda: now[0], lambda: replace(used))
 
     def taking(seconds: float) -> str:
         now[0] += seconds
+        used.ru_nvcsw += 1
         return "found"
 
     assert at_once.is_advisable
@@ -179,10 +193,38 @@ def test_after_a_slow_look_the_event_loop_does_not_look_for_a_while() -> None:
 
 def test_a_look_that_computes_for_long_is_not_slow() -> None:
     now = [0.0]
-    at_once = AtOnce(lambda: now[0], lambda: now[0])
+    used = Used()
+    at_once = AtOnce(lambda: now[0], lambda: replace(used))
 
     def computing() -> None:
         now[0] += 2 * SLOW
+        used.ru_utime += SLOW
+        used.ru_stime += SLOW
+        used.ru_nvcsw += 1
 
     at_once.timed(computing)
     assert at_once.is_advisable
+
+
+def test_a_look_that_waits_for_nothing_but_a_processor_is_not_slow() -> None:
+    """A thread would get none either."""
+    now = [0.0]
+    at_once = AtOnce(lambda: now[0], Used)
+
+    def losing_its_turn() -> None:
+        now[0] += 2 * SLOW
+
+    at_once.timed(losing_its_turn)
+    assert at_once.is_advisable
+
+
+def test_the_system_counts_a_wait_of_a_look() -> None:
+    now = [0.0]
+    at_once = AtOnce(lambda: now[0])
+
+    def waiting() -> None:
+        now[0] += 2 * SLOW
+        subprocess.run([sys.executable, "-c", ""], check=True)
+
+    at_once.timed(waiting)
+    assert not at_once.is_advisable

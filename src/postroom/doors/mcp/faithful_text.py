@@ -7,6 +7,7 @@ parameter can hold besides text is read that way: `'["a@example.com"]'` where it
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -17,7 +18,15 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 class FaithfulText(FuncMetadata):
     """The SDK's reading of arguments, except for what it would make of a text."""
 
+    @cached_property
+    def _plain(self) -> frozenset[str]:
+        """The parameters of which the SDK reads no text as JSON."""
+        fields = self.arg_model.model_fields.items()
+        return frozenset(field.alias or name for name, field in fields if field.annotation is str)
+
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        if not any(isinstance(value, str) and name not in self._plain for name, value in data.items()):
+            return data
         read = super().pre_parse_json(data)
         for name, field in self.arg_model.model_fields.items():
             shown = field.alias or name

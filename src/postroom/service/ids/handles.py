@@ -28,10 +28,17 @@ class ByHandle:
         return is_handle(thread_id, Kind.EMAIL)
 
     async def show(
-        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+        self,
+        gateway: Gateway,
+        account: str,
+        wanted: Mapping[Kind, Sequence[str]],
+        folders: Sequence[str] = (),
+        conversations: Mapping[str, str] | None = None,
     ) -> list[list[str]]:
         """For what was seen before, a read that waits for nobody is quicker done than handed to a thread."""
-        wanted = await _by_conversation(gateway, account, wanted)
+        if refs := wanted.get(Kind.THREAD):  # all messages of a conversation have one thread id, where that is known
+            names = await _conversations(gateway, account, refs) if conversations is None else conversations
+            wanted = {**wanted, Kind.THREAD: [names.get(ref, ref) for ref in refs]}
         known = gateway.store.handles.known(account, wanted)
         return (
             known if known is not None else await gateway.in_thread(gateway.store.handles.issue_each, account, wanted)
@@ -68,15 +75,11 @@ class ByHandle:
         return list(mails)
 
 
-async def _by_conversation(
-    gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]]
-) -> Mapping[Kind, Sequence[str]]:
-    """All messages of a conversation have one thread id, where somebody knows which they are."""
-    refs, opened = wanted.get(Kind.THREAD), gateway.accounts.already_open(account)
-    if not refs or opened is None or opened.conversations is None:
-        return wanted
-    names = await opened.conversations.conversation_names(refs)
-    return {**wanted, Kind.THREAD: [names.get(ref, ref) for ref in refs]}
+async def _conversations(gateway: Gateway, account: str, refs: Sequence[str]) -> Mapping[str, str]:
+    opened = gateway.accounts.already_open(account)
+    if opened is None or opened.conversations is None:
+        return {}
+    return await opened.conversations.conversation_names(refs)
 
 
 BY_HANDLE = ByHandle()

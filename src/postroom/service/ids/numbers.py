@@ -36,12 +36,17 @@ class ByNumber:
         return False
 
     async def show(
-        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+        self,
+        gateway: Gateway,
+        account: str,
+        wanted: Mapping[Kind, Sequence[str]],
+        folders: Sequence[str] = (),
+        conversations: Mapping[str, str] | None = None,
     ) -> list[list[str]]:
         """Numbers for messages; threads have handles here too. `folders` names where each message was listed."""
         opened = await gateway.accounts.open(account)
         others: dict[Kind, Sequence[str]] = {kind: refs for kind, refs in wanted.items() if kind is not Kind.EMAIL}
-        handles = dict(zip(others, await BY_HANDLE.show(gateway, account, others), strict=True))
+        handles = dict(zip(others, await BY_HANDLE.show(gateway, account, others, (), conversations), strict=True))
         numbers = await _numbers(gateway, opened, wanted.get(Kind.EMAIL, ()), folders)
         return [list(map(str, numbers)) if kind is Kind.EMAIL else handles[kind] for kind in wanted]
 

@@ -28,7 +28,12 @@ class ByProviderId:
         return False
 
     async def show(
-        self, gateway: Gateway, account: str, wanted: Mapping[Kind, Sequence[str]], folders: Sequence[str] = ()
+        self,
+        gateway: Gateway,
+        account: str,
+        wanted: Mapping[Kind, Sequence[str]],
+        folders: Sequence[str] = (),
+        conversations: Mapping[str, str] | None = None,
     ) -> list[list[str]]:
         """Handles are issued beside them: they keep which account an id was shown for."""
         handles = gateway.store.handles

@@ -118,7 +118,7 @@ async def _find_in(
     page = await account.mailbox.search(query, limit=limit, offset=offset)
     as_of = gateway.shown_time(page.as_of) if page.as_of else ""
     return EmailPage(
-        results=await rows(gateway, account, page.items, where[0].folder if where else ""),
+        results=await rows(gateway, account, page.items, where[0].folder if where else "", page.conversations),
         total_count=page.total if page.complete else None,
         limit=limit,
         offset=offset,

@@ -51,6 +51,10 @@ class Conversations:
 
         return await self._consult.last_resort(look) or {}
 
+    def of_page(self, connection: sqlite3.Connection, found: Sequence[Envelope]) -> Mapping[str, str] | None:
+        """`names` for a page that was found there: to look again takes longer. None for a long page."""
+        return names_of(connection, [row.thread_ref for row in found]) if len(found) <= _FEW else None
+
     async def at_server(self, ask: Call, thread_ref: str) -> list[Envelope]:
         """The server's answer, and what of the conversation it does not find from there: where a message in between is
         gone, or each names only the one before it, the last ones are too many steps away."""

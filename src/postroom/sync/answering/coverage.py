@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from postroom.sqlite.database import remembered
 from postroom.sync.file.status import STALE_AT, fact
 
 _UNSEARCHED = (Role.TRASH, Role.JUNK)  # unless a query names a folder
+_REMEMBERED = 1_000  # by the folders that queries name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +50,37 @@ class _State(NamedTuple):
 
 
 def coverage_of(connection: sqlite3.Connection, query: Query) -> Coverage:
-    wanted = folders_concerned(connection, query)
-    return Coverage() if wanted is None else coverage_of_folders(connection, wanted)
+    """Worked out once for all queries that concern the same folders."""
+    named, everywhere = tuple(_folders_named(query.node)), query.anywhere or query.names_folder
+    known = remembered(connection, _none_yet)
+    if (named, everywhere) not in known:
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        wanted = _concerned(connection, named, everywhere=everywhere)
+        known[named, everywhere] = Coverage() if wanted is None else coverage_of_folders(connection, wanted)
+    return known[named, everywhere]
+
+
+def _none_yet(_connection: sqlite3.Connection) -> dict[tuple[tuple[str, ...], bool], Coverage]:
+    return {}
 
 
 def folders_concerned(connection: sqlite3.Connection, query: Query) -> set[str] | None:
     """The refs of those that the query must look into; None where it names one that is not known. One that names a
     folder in any other place than beside its conditions (``-in:Sent``, ``in:a OR in:b``) concerns all of them."""
+    everywhere = query.anywhere or query.names_folder
+    return _concerned(connection, _folders_named(query.node), everywhere=everywhere)
+
+
+def _concerned(connection: sqlite3.Connection, names: Iterable[str], *, everywhere: bool) -> set[str] | None:
     known = list_folders(connection)
-    named = [match_folder(known, name) for name in _folders_named(query.node)]
+    named = [match_folder(known, name) for name in names]
     if None in named:
         return None
     wanted = {folder.ref for folder in named if folder is not None}
     if wanted:
         return wanted
-    hidden = () if query.anywhere or query.names_folder else _UNSEARCHED
+    hidden = () if everywhere else _UNSEARCHED
     return {folder.ref for folder in known if folder.role not in hidden}
 
 

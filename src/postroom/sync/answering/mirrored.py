@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -102,6 +102,7 @@ class MirrorLayer:
         self._mailbox = mailbox
         self.mirror = mirror
         self._settings = settings
+        self._limits = limits_of(settings)
         self._consult = Consulting(mailbox, mirror, settings, catch_up, max_age)
         self._word_searches = WordSearches()
         self._lookup = Lookup(threads_by_headers=(by_headers := isinstance(mailbox, FolderSync)))
@@ -175,8 +176,9 @@ class MirrorLayer:
             if not trust.is_last_resort and _may_lack_older(page, kept):
                 return None
             is_partial = needs_bodies or (has_words and _lacks_words(connection, wanted))
-            bare = not_given_out(connection, [row.ref for row in page.items], limits_of(self._settings))
-            return _dated(replace(page, bare=bare), coverage, kept, is_partial=is_partial)
+            bare = not_given_out(connection, [row.ref for row in page.items], self._limits)
+            names = None if self.conversations is None else self.conversations.of_page(connection, page.items)
+            return _described(page, coverage, kept, bare, names, is_partial=is_partial)
 
         found: Page[Envelope] | Half | None = await self._consult.at_hand(look)
         if isinstance(found, Page):
@@ -353,10 +355,19 @@ def _lacks_words(connection: sqlite3.Connection, query: Query) -> bool:
     return bool(lacking) and not lacking.isdisjoint(folders_concerned(connection, query) or lacking)
 
 
-def _dated(page: Page[Envelope], coverage: Coverage, kept: Limits, *, is_partial: bool) -> Page[Envelope]:
+def _described(
+    page: Page[Envelope],
+    coverage: Coverage,
+    kept: Limits,
+    bare: tuple[str, ...],
+    conversations: Mapping[str, str] | None,
+    *,
+    is_partial: bool,
+) -> Page[Envelope]:
     """A page of recent mail that goes on is the server's own, where the mirror has all that is recent."""
     is_all = coverage.is_whole and not (coverage.leaves_out or is_partial or _may_lack_older(page, kept))
-    return replace(page, total=None if kept.days else page.total, as_of=coverage.as_of, complete=is_all)
+    total = None if kept.days else page.total
+    return replace(page, total=total, as_of=coverage.as_of, complete=is_all, bare=bare, conversations=conversations)
 
 
 def _may_lack_older(page: Page[Envelope], kept: Limits) -> bool:

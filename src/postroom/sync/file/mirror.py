@@ -60,15 +60,23 @@ class Mirror:
     @contextmanager
     def snapshot(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
         """Whoever may not wait does not open the file either."""
-        database = self._current if waits else self._already_open
-        with self._noticing_damage(), database().snapshot(waits=waits) as connection:
-            yield connection
+        try:
+            database = self._current() if waits else self._already_open()
+            with database.snapshot(waits=waits) as connection:
+                yield connection
+        except PostroomError as error:
+            self._notice_damage(error)
+            raise
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Not durable at a power cut: what is lost is fetched again."""
-        with self._noticing_damage(), self._current().transaction(durable=False) as connection:
-            yield connection
+        try:
+            with self._current().transaction(durable=False) as connection:
+                yield connection
+        except PostroomError as error:
+            self._notice_damage(error)
+            raise
 
     def status(self) -> MirrorStatus:
         """Never raises for a mirror that is absent or damaged: it is just not complete."""
@@ -192,14 +200,9 @@ class Mirror:
             raise locked(self.path, _FILE)
         return database
 
-    @contextmanager
-    def _noticing_damage(self) -> Iterator[None]:
-        try:
-            yield
-        except PostroomError as error:
-            if error.details.get(DAMAGED):
-                self.ask_for_rebuild(f"{DAMAGED} at {time.time():.0f}")
-            raise
+    def _notice_damage(self, error: PostroomError) -> None:
+        if error.details.get(DAMAGED):
+            self.ask_for_rebuild(f"{DAMAGED} at {time.time():.0f}")
 
     def _size(self) -> int:
         files = [self.spool, *(Path(f"{self.path}{part}") for part in _PARTS)]

@@ -11,6 +11,7 @@ from postroom.index.folders import list_folders
 from postroom.index.labels import FORWARDED, label_id, label_key
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.query.tree import And, In, Leaf, Node, Not, Query
+from postroom.sqlite.database import remembered
 from postroom.sync.file.status import fact, note_fact
 from postroom.sync.tables.places import Place
 
@@ -45,7 +46,7 @@ def labels_of(connection: sqlite3.Connection, key: int) -> set[str]:
 
 def as_gmail_reads(connection: sqlite3.Connection, query: Query) -> Query:
     """The archive has whatever is in no other place of Gmail's own, also what is shown under its labels."""
-    if not query.names_folder or not are_folders(connection):
+    if not query.names_folder or not remembered(connection, are_folders):
         return query
     folders = list_folders(connection)
     elsewhere = And(tuple(Not(In(folder.name)) for folder in folders if folder.role not in (None, Role.ARCHIVE)))
