@@ -41,6 +41,8 @@ def test_a_session_over_stdio_lists_and_calls(served: Served) -> None:
         (b"[1, 2]", -32600),
         (b'{"jsonrpc":"2.0","id":null,"method":7}', -32600),
         (b'{"id":7,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":0.4,"method":"ping"}', -32600),  # by Math.random()
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_and_does_not_end_the_session(

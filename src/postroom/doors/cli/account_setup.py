@@ -125,7 +125,8 @@ def remove(args: argparse.Namespace) -> int:
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
     is_followed = remove_mirror(settings.home, account.name)
-    print(f"Account {account.name} is no longer in {path}, and its stored secret was deleted. Its email is untouched.")
+    secret = ", and its stored secret was deleted" if account.secrets else ""
+    print(f"Account {account.name} is no longer in {path}{secret}. Its email is untouched.")
     if is_followed:
         print("A server is still running with it and mirrors its mail again. Restart it; postroom doctor then names")
         print("the files to remove, with the command.")

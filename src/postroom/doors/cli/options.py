@@ -30,7 +30,8 @@ class Serve(Protocol):
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (default: $POSTROOM_CONFIG)")
+    default = "$POSTROOM_CONFIG, or else postroom.toml in your configuration folder"
+    parser.add_argument("--config", type=Path, metavar="FILE", help=f"settings file (default: {default})")
 
 
 def add_verb_config(verb: argparse.ArgumentParser) -> None:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 from mcp.shared.message import SessionMessage
-from mcp_types import RequestId, jsonrpc_message_adapter
+from mcp_types import JSONRPCNotification, RequestId, jsonrpc_message_adapter
+from pydantic_core import from_json
 
 from postroom.doors.mcp.direct_calls import DirectCalls
 from postroom.doors.mcp.sdk_internals import lowlevel_server
-from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered
+from postroom.doors.mcp.unanswered import Closing, Heard, Said, Unanswered, UnusableId
 
 if TYPE_CHECKING:
     from postroom.doors.mcp.server import PostroomServer
@@ -92,7 +93,10 @@ class Read(Closing):
 
 def _message(line: str) -> SessionMessage | Exception:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if isinstance(message, JSONRPCNotification) and "id" in from_json(line):
+            return UnusableId()
+        return SessionMessage(message)
     except Exception as error:  # noqa: BLE001
         return error
 

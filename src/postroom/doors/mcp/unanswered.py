@@ -28,6 +28,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+BAD_ID = "Invalid request: the id must be a string or a whole number."
 LONGEST_WAIT = 30.0  # seconds, as for a server over HTTP that is told to stop
 _LISTEN = "subscriptions/listen"  # is answered when the client is gone
 
@@ -97,6 +98,10 @@ class Receiver(Protocol):
     async def aclose(self) -> None: ...
 
 
+class UnusableId(Exception):
+    """Of a request, which the SDK takes for a notification."""
+
+
 class Closing:
     """A stream, which the SDK closes when the conversation ends."""
 
@@ -129,7 +134,7 @@ class Heard(Closing):
         except anyio.EndOfStream:
             await self._unanswered.answered()
             raise
-        if isinstance(item, ValidationError):
+        if isinstance(item, ValidationError | UnusableId):
             with suppress(anyio.BrokenResourceError):  # whoever does not read is not told, and reading ends
                 await self._said.send(SessionMessage(_refusal(item)))
         self._unanswered.heard(item)
@@ -145,9 +150,11 @@ class Heard(Closing):
             raise StopAsyncIteration from None
 
 
-def _refusal(problem: ValidationError) -> JSONRPCError:
+def _refusal(problem: ValidationError | UnusableId) -> JSONRPCError:
     """Without anything of the line. Its id, if it has one, is not known."""
-    if any(error["type"] == "json_invalid" for error in problem.errors(include_url=False, include_context=False)):
+    if isinstance(problem, UnusableId):
+        error = ErrorData(code=INVALID_REQUEST, message=BAD_ID)
+    elif any(error["type"] == "json_invalid" for error in problem.errors(include_url=False, include_context=False)):
         error = ErrorData(code=PARSE_ERROR, message="Parse error: the line is not valid JSON.")
     else:
         error = ErrorData(code=INVALID_REQUEST, message="Invalid request: the line is not one JSON-RPC message.")

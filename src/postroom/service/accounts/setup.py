@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -163,16 +164,25 @@ def write_all_down(
 ) -> str:
     """The same for secrets by their names."""
     environ = os.environ if environ is None else environ
-    place = ""
+    place, before = "", {name: _stored(plan.name, name, environ) for name in values}
     try:
         for name, value in values.items():
             place = secrets.keep(plan.name, name, value, environ=environ, in_file=in_file)
         writing.append_account(plan.config_path, plan.table)
     except BaseException:
-        for name in values:
+        for name, (earlier, was_in_file) in before.items():
             secrets.forget(plan.name, name, environ=environ)
+            if earlier is not None:
+                secrets.keep(plan.name, name, earlier, environ=environ, in_file=was_in_file)
         raise
     return place
+
+
+def _stored(account: str, name: str, environ: Environment) -> tuple[str | None, bool]:
+    """What another settings file of the same home may have under this name, and whether it is in a file."""
+    with suppress(AuthRequired):  # it cannot be read by anybody
+        return secrets.kept(account, name, environ=environ), secrets.lies_in_file(account, name, environ=environ)
+    return None, False
 
 
 def take_away(account: AccountSettings, settings: Settings, *, environ: Environment | None = None) -> Path:

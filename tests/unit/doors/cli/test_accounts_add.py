@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from postroom.providers.discovery.finding import Reach
 from postroom.providers.discovery.found import Server
 from postroom.providers.discovery.resolving import Kind, Record
 from postroom.service.accounts import logins, setup
-from postroom.settings import ImapAccount, SettingsError, load
+from postroom.settings import ImapAccount, SettingsError, load, secrets
 
 WRONG = "not-the-password-of-anybody"
 SRV = {
@@ -448,6 +449,18 @@ def test_a_settings_file_that_cannot_be_written_takes_the_secret_back(
     hand_over(monkeypatch, PASSWORD)
     assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 2
     assert left_behind(tmp_path) == ["secrets.key"]
+
+
+def test_it_leaves_the_secret_that_another_settings_file_has_under_this_name(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_over(monkeypatch, PASSWORD)
+    assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 0
+    hand_over(monkeypatch, WRONG)
+    in_place_of_a_file = str(tmp_path)
+    other = ("accounts", "add", "bob@gmail.com", "--config", in_place_of_a_file, "--no-check", "--password-stdin")
+    assert run(*other) == 2
+    assert secrets.kept("gmail", "password", environ=os.environ) == PASSWORD
 
 
 def test_a_new_password_is_tried_and_replaces_the_old_one(

@@ -58,6 +58,13 @@ def test_an_account_goes_with_its_secret(
     assert [account.name for account in load().accounts] == ["box"]
 
 
+def test_no_secret_is_called_deleted_that_never_was(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("accounts", "remove", "gmx") == 0
+    assert "its stored secret was deleted" in capsys.readouterr().out
+    assert run("accounts", "remove", "box") == 0
+    assert "its stored secret" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_the_mirror_goes_too_and_a_server_that_would_fill_it_again_is_mentioned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], is_followed: bool

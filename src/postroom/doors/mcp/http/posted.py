@@ -12,11 +12,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from postroom.doors.mcp.http.problems import problem
+from postroom.doors.mcp.unanswered import BAD_ID
 
 NOT_JSON = "Send JSON, with Content-Type: application/json."
 BROKEN = "Parse error: the body is not valid JSON."
 NOT_ONE = 'Invalid request: the body is not one JSON-RPC message. It has "jsonrpc": "2.0" and a method.'
-BAD_ID = "Invalid request: the id must be a string or a whole number."
 
 
 def read_posted(headers: Headers, body: bytes) -> dict[str, Any] | Response:
