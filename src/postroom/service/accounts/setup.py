@@ -45,6 +45,8 @@ Environment = Mapping[str, str]
 
 _GMAIL = ("gmail.com", "googlemail.com")
 _OF_IMAP = ("host", "port", "security", "smtp_host", "smtp_port", "smtp_security", "username", "ca_file")
+# Secrets are kept by the account's name alone.
+_REPLACED = ", where it replaced another one; a settings file that has an account of the same name uses this one now"
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
 
 
@@ -175,7 +177,8 @@ def write_all_down(
             if earlier is not None:
                 secrets.keep(plan.name, name, earlier, environ=environ, in_file=was_in_file)
         raise
-    return place
+    is_another = any(earlier not in (None, values[name]) for name, (earlier, _) in before.items())
+    return f"{place}{_REPLACED}" if is_another else place
 
 
 def _stored(account: str, name: str, environ: Environment) -> tuple[str | None, bool]:

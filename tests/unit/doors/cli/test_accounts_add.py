@@ -463,6 +463,18 @@ def test_it_leaves_the_secret_that_another_settings_file_has_under_this_name(
     assert secrets.kept("gmail", "password", environ=os.environ) == PASSWORD
 
 
+def test_it_says_that_it_replaced_the_secret_of_another_settings_file(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_over(monkeypatch, PASSWORD)
+    assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 0
+    assert "replaced another" not in capsys.readouterr().out
+    hand_over(monkeypatch, WRONG)
+    other = ("accounts", "add", "bob@gmail.com", "--config", str(tmp_path / "other.toml"), "--password-stdin")
+    assert run(*other, "--no-check") == 0
+    assert "it replaced another one; a settings file that has an account of the same name" in capsys.readouterr().out
+
+
 def test_a_new_password_is_tried_and_replaces_the_old_one(
     dovecot: Dovecot, postfix: Postfix, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
