@@ -21,6 +21,8 @@ STATE_FILE: Final = FileKind(
     closed=InternalError,
 )
 
+_CACHE_KIB: Final = 16 * 1024  # the ids of messages from all over a large mailbox: SQLite keeps 2 MB otherwise
+
 
 class Database(sqlite_database.Database):
     def __init__(self, path: Path, *, wait_for_lock: float = WAIT_FOR_LOCK) -> None:
@@ -36,6 +38,7 @@ class Database(sqlite_database.Database):
     def connect(self, *, waits: bool = True) -> sqlite3.Connection:
         connection = super().connect(waits=waits)
         connection.row_factory = sqlite3.Row
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
 
     def _migrate(self) -> None:

@@ -74,6 +74,7 @@ async def test_a_conversation_is_named_as_its_first_message_once_that_is_there(m
         assert now.items() >= first.items()
         names = await it.mailbox.conversation_names([*now.values()])
         assert set(names.values()) == {"<a@seed.example>"}
+        assert (await it.list()).conversations == names  # a page comes with them
         for ref in (*first.values(), "<a@seed.example>"):
             assert {row.ref for row in await it.mailbox.thread(ref)} == now.keys()
 
