@@ -91,6 +91,8 @@ def clean_text(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """One line: a subject, a name, a file name, a label. Runs of spaces and line breaks become one space."""
+    if text.isascii() and text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
+        return text
     return _line(text) if len(text) <= _SHORT else _line.__wrapped__(text)
 
 

@@ -189,7 +189,7 @@ def _shortened(line: str, length: int) -> str:
 
 def _is_worthless(line: str) -> bool:
     """A bare link, an ornament, or a request to open the message elsewhere."""
-    if not any(map(str.isalnum, line)):
+    if not (line[:1].isalnum() or any(map(str.isalnum, line))):
         return True
     if " " not in line and line.strip("<>()[]").lower().startswith(("http://", "https://", "www.", "cid:")):
         return True

@@ -9,7 +9,7 @@ from tests.unit.mime.calls import calls_of
 from tests.unit.mime.dear_styles import DOCUMENTS, SHEETS
 
 from postroom.mime.css import matching, stylesheet
-from postroom.mime.css.matching import Matches
+from postroom.mime.css.matching import Matches, count_elements
 from postroom.mime.css.rules import read_sheet
 from postroom.mime.css.selectors import shape_of
 from postroom.mime.html.document import open_html
@@ -24,7 +24,8 @@ DEEP = "<div class=a>" * 200 + "<p class=a>x"
 def matches(sheet: str, html: str) -> Matches:
     from turbohtml import parse
 
-    return Matches(parse(html), read_sheet(sheet))
+    document = parse(html)
+    return Matches(document, read_sheet(sheet), count_elements(document))
 
 
 @pytest.mark.parametrize(

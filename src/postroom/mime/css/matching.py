@@ -84,14 +84,15 @@ def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str
 class Matches:
     """`groups`: each element's number stands for the rules that apply to it. Elements with the same rules share it."""
 
-    def __init__(self, document: Document, sheet: Sheet) -> None:
+    def __init__(self, document: Document, sheet: Sheet, most: int) -> None:
+        """`most`: it has no more elements."""
         self.groups: dict[Node, int] = {}
         self.is_whole = True
         self._chain: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
         self._numbers: dict[tuple[int, int], int] = {}
         self._left = MAX_MATCHES
         if sheet.rules:
-            self._match_all(document, sheet)
+            self._match_all(document, sheet, most)
 
     def rules_of(self, group: int) -> tuple[int, ...]:
         """In the order of the sheet."""
@@ -101,8 +102,8 @@ class Matches:
             found.append(number)
         return tuple(reversed(found))
 
-    def _match_all(self, document: Document, sheet: Sheet) -> None:
-        census = _needed_census(document, sheet.shapes)
+    def _match_all(self, document: Document, sheet: Sheet, most: int) -> None:
+        census = _needed_census(document, sheet.shapes, most)
         known: dict[str, list[Element]] = {}  # sheets made of many messages repeat themselves
         work = MAX_STYLE_WORK
         for number, (rule, shape) in enumerate(zip(sheet.rules, sheet.shapes, strict=True)):
@@ -150,11 +151,16 @@ def _count() -> Callable[[Document], float]:
     return cast("Callable[[Document], float]", XPath("count(//*)"))
 
 
-def _needed_census(document: Document, shapes: Sequence[Shape]) -> _Census | None:
+def has_more_elements(document: Document, limit: int, most: int) -> bool:
+    """`most`: how many it has at most. Counting them is rarely needed then."""
+    return most > limit and count_elements(document) > limit
+
+
+def _needed_census(document: Document, shapes: Sequence[Shape], most: int) -> _Census | None:
     """None for few plain rules and a small document: counting it would take longer than matching them."""
     is_plain = len(shapes) < _MANY and all(
         shape.reaches < 2 and not shape.beside and shape.steps < 8 for shape in shapes
     )
-    if is_plain and count_elements(document) <= _LARGE:
+    if is_plain and not has_more_elements(document, _LARGE, most):
         return None
     return _census(document, with_attributes=any(shape.reads_attributes for shape in shapes))

@@ -53,15 +53,16 @@ Said = tuple[str | None, str | None, tuple[int, ...]]
 class Stylesheet:
     """Create it before the style elements are dropped."""
 
-    def __init__(self, document: Document, tags: frozenset[str], *, quirks: bool) -> None:
-        """`tags`: it has no others."""
+    def __init__(self, document: Document, tags: frozenset[str], *, quirks: bool, most: int) -> None:
+        """`tags`: it has no others. `most`: nor more elements."""
+        self.most = most
         self._quirks = quirks
         self.sheet = _sheet_of(document, tags)
         self.presented: dict[Node, str] = {element: _presented(element) for element in _old(document, tags)}
         is_dark = "meta" in tags and document.select_one(_DARK_PAGE) is not None
         if is_dark and (page := document.select_one("html")) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
-        self._matches = Matches(document, self.sheet)
+        self._matches = Matches(document, self.sheet, most)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
         self.is_sure = self.sheet.is_sure

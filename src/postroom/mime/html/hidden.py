@@ -16,7 +16,7 @@ from postroom.mime.html.doubts import in_doubt
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.looks import Walk, texts_in
 from postroom.mime.html.plain_sight import OTHER_TAGS, hidden_alone
-from postroom.mime.html.tags import Tags, tags_in
+from postroom.mime.html.tags import Tags, tags_of
 from postroom.mime.limits import MAX_ELEMENTS
 from postroom.model.quickly_built import quickly_built
 
@@ -35,7 +35,7 @@ _UNSHOWN_PARTS: Final = (
     "dialog:not([open]),svg title,svg desc,svg defs,svg metadata,math annotation,math annotation-xml,math mphantom,"
     "math maction > * + *"
 )
-_SPEECHLESS: Final = frozenset({"style", "head", "title"})  # dropped like the others, but not worth reporting
+_SPEECHLESS: Final = ("head", "style", "title")  # dropped like the others, but not worth reporting
 _CHOICES: Final = ("select", "optgroup")
 _BESIDE_OPTIONS: Final = "select,optgroup,select :not(option,option *)"
 _LABELLED: Final = "a[href],button"
@@ -53,9 +53,10 @@ class Removal:
 
 def drop_hidden(document: Document) -> Removal:
     """Change the document in place."""
-    quirks, tags = _is_quirky(document), tags_in(document)
+    elements = document.select("*")
+    quirks, tags = _is_quirky(document), tags_of(elements)
     texts = _empty_templates(document) if "template" in tags else []
-    sheet = Stylesheet(document, tags, quirks=quirks)
+    sheet = Stylesheet(document, tags, quirks=quirks, most=len(elements))
     if "input" in tags:
         label_fields(document)
     walk = Walk(sheet, quirks=quirks)
@@ -107,8 +108,7 @@ def _empty_templates(document: Document) -> list[HiddenText]:
 def _drop_never_shown(document: Document, tags: Tags, walk: Walk) -> list[HiddenText]:
     texts: list[HiddenText] = []
     for element in reversed(_never_shown(document, tags)):  # inner ones first: no text is examined twice
-        words = element.text
-        if element.tag not in _SPEECHLESS and any(map(str.isalnum, words)):
+        if element.tag not in _SPEECHLESS and any(map(str.isalnum, words := element.text)):
             texts.append(HiddenText("element", words[:4_000]))
         if element.tag == "template" and element.attr("shadowrootmode") is not None and element.parent is not None:
             walk.hosts.append(element.parent)
@@ -150,6 +150,8 @@ def _never_shown(document: Document, tags: Tags) -> list[Element]:
     wanted: list[str] = [tag for tag in _UNSHOWN_TAGS if tag in tags]
     if not tags.isdisjoint(_WITH_UNSHOWN_PARTS):
         wanted.append(_UNSHOWN_PARTS)
+    if set(wanted).issubset(_SPEECHLESS):  # of which only the first has others within it
+        return [element for tag in _SPEECHLESS for element in document.select(tag)]  # each of them is found at once
     return document.select(",".join(wanted)) if wanted else []
 
 

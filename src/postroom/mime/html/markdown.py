@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from postroom.mime.clean import clean_line, clean_text, is_longer
@@ -64,8 +65,8 @@ def to_plain_text(document: Document, tags: Tags | None = None) -> str:
     tags = tags_in(document) if tags is None else tags
     _flatten_deep(document, tags, _DEEPEST_PLAIN)
     _flatten_lists(document, tags)
-    parts = [tag for tag in _TABLE_PARTS if tag in tags]
-    for part in document.select(",".join(parts)) if parts else ():
+    parts = [document.select(tag) for tag in _TABLE_PARTS if tag in tags]  # all, before the first is another tag
+    for part in chain.from_iterable(parts):
         part.tag = "div"
     return compact(document.to_text())
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import Effect
-from postroom.mime.css.matching import count_elements
+from postroom.mime.css.matching import has_more_elements
 from postroom.mime.css.rules import Sheet
 from postroom.mime.css.sight import HIDDEN, SEEN
 from postroom.mime.css.stylesheet import Said, Stylesheet, effect_of_style, work_of_style
@@ -68,17 +68,18 @@ def hidden_alone(document: Document, styles: Stylesheet, *, quirks: bool) -> lis
     prove = _proof if is_short else _proof.__wrapped__
     said = [ruled.get(one) or (one.attr("style"), None, ()) for one in page]
     proof = prove(styles.sheet, frozenset(wraps.items()), said[0], said[1], link_ink(page[1]), quirks)
-    if proof is None or proof.work + LOOK_WORK * count_elements(document) > MAX_CASCADE_WORK:
+    if proof is None or has_more_elements(document, (MAX_CASCADE_WORK - proof.work) // LOOK_WORK, styles.most):
         return None
     return _outermost(document, ruled, proof.hidden) if proof.hidden else []
 
 
 def _wrapping(document: Document, ruled: dict[Element, Said]) -> dict[Said, bool]:
     """All styles of the document, and whether any element that has them contains others."""
-    wraps: dict[Said, bool] = {(style, None, ()): False for style in set(_styles()(document))}
-    wraps.update({(element.attr("style"), None, ()): True for element in document.select("[style]:has(*)")})
+    around = {element.attr("style") for element in document.select("[style]:has(*)")}
+    wraps: dict[Said, bool] = {(style, None, ()): style in around for style in around.union(_styles()(document))}
     for element, said in ruled.items():
-        wraps[said] = wraps.get(said, False) or element.select_one("*") is not None
+        if not wraps.get(said):
+            wraps[said] = element.select_one("*") is not None
     wraps[None, None, ()] = True
     return wraps
 
