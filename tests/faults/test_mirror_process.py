@@ -133,6 +133,17 @@ def test_sync_tells_what_it_did_and_doctor_shows_it(home: Path) -> None:
     assert list((home / "mirrors").iterdir()) == []
 
 
+def test_a_mirror_that_all_folders_are_left_out_of_is_no_failure(home: Path) -> None:
+    names = ("INBOX", "Archive", "Drafts", "Junk", "Sent", "Trash")
+    with (home / "postroom.toml").open("a") as config:
+        config.write(f"mirror_leave_out = {list(names)}\n")
+    synced = postroom(home, "sync")
+    said, _ = synced.communicate(timeout=60)
+    assert (synced.returncode, said) == (0, "mine: 0 messages, 0 MB, all folders are in mirror_leave_out\n")
+    told, _ = postroom(home, "doctor").communicate(timeout=60)
+    assert "mine: mirror: empty; all folders are in mirror_leave_out\n" in told
+
+
 def test_a_sync_beside_another_one_says_why_that_one_fails(home: Path) -> None:
     mirror = Mirror(mirror_path(home, "mine"))
     with mirror.transaction() as connection:

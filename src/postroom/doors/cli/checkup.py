@@ -236,6 +236,8 @@ async def _left_out(gateway: Gateway, name: str) -> str:
 
 
 def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:
+    if status.leaves_all_out:
+        return "empty; all folders are in mirror_leave_out"
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
     much = f"{status.messages} of {status.expected} messages, {status.bytes / 2**20:.0f} MB"

@@ -96,5 +96,7 @@ def _said(result: Synced) -> str:
 def _state(status: MirrorStatus) -> str:
     if status.refusals:
         return f"up to date but for folders that the server refuses. {status.refusals}"
+    if status.leaves_all_out:
+        return "all folders are in mirror_leave_out"
     unread = [folder.name for folder in status.folders if not (folder.complete or folder.is_left_out)]
-    return "up to date" if status.complete else f"not complete: {', '.join(unread) or 'no folder'} could not be read"
+    return "up to date" if status.complete else f"not complete: {', '.join(unread) or 'the folders'} could not be read"

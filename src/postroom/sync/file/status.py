@@ -55,6 +55,10 @@ class MirrorStatus:
         return " ".join(f"{clean_line(one.name)}: {one.refusal}" for one in refused)
 
     @property
+    def leaves_all_out(self) -> bool:
+        return bool(self.folders) and all(one.is_left_out for one in self.folders)
+
+    @property
     def expected(self) -> int:
         """How many it will have: those that it has, and those that are missing in each folder. While a mailbox with
         messages in several folders is filled, that is too many at first, and exact in the end."""
