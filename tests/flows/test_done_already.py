@@ -1,4 +1,5 @@
-"""What a mirror shows as done already is done only if its server says so: another program may have undone it since."""
+"""What a mirror shows as done already, or as it has to be, is so only if its server says so: another program may have
+changed it since."""
 
 from __future__ import annotations
 
@@ -71,3 +72,11 @@ async def test_what_is_as_wanted_at_the_server_is_not_changed(it: Mirrored) -> N
     done = await organise.mark(it.gateway, [it.email_id], "read")
     assert (done.succeeded, done.operation_id) == (1, "")
     assert it.gmail.count("messages.batchModify") == 0
+
+
+async def test_what_another_program_changed_since_is_left_alone_by_undo(it: Mirrored) -> None:
+    deleted = await organise.delete(it.gateway, [it.email_id])
+    work = it.user.labels.create("Work").id
+    it.user.change_labels(it.message, [work], ["TRASH"])
+    undone = await organise.undo(it.gateway, deleted.operation_id)
+    assert (undone.failed, it.message.labels) == (1, {work})

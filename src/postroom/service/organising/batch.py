@@ -166,7 +166,7 @@ async def _work(
 ) -> Work:
     opened = await gateway.accounts.open(name)
     change = await part.plan(opened)
-    envelopes = await _looked_at(opened, change, list(refs.values()))
+    envelopes = await _looked_at(opened, change, list(refs.values()), is_conditional=part.expect is not None)
     drafts = await _drafts_among(opened, filter(None, envelopes)) if change.takes_away else {}
     locks = await _locks_by_mail(gateway, name, drafts)
     todo = []
@@ -179,9 +179,13 @@ async def _work(
     return Work(opened, change, todo, drafts)
 
 
-async def _looked_at(account: Account, change: Change, refs: Sequence[str]) -> list[Envelope | None]:
-    """Nobody is asked to change what is as wanted already, so that has to be the server's word: a mirror may be older
-    than what another program did."""
+async def _looked_at(
+    account: Account, change: Change, refs: Sequence[str], *, is_conditional: bool
+) -> list[Envelope | None]:
+    """Nobody is asked to change what is as wanted already, or is not as it has to be, so that is the server's word: a
+    mirror may be older than what another program did."""
+    if is_conditional:
+        return await account.at_server.envelopes(refs)
     found = await account.mailbox.envelopes(refs)
     done = [one.ref for one in found if one is not None and not change.alters(one)]
     if not done or account.at_server is account.mailbox:
