@@ -71,6 +71,13 @@ class Client:
         answer = await self._api.read(self._at(path) + query(params or {}), headers=headers)
         return answer.object()
 
+    async def page(self, path: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> JSON:
+        """One page of a list. A response without a list, taken for an empty one, would say that everything is gone."""
+        found = await self.get(path, params, headers)
+        if not isinstance(found.get("value"), list):
+            raise ProviderUnavailable("Microsoft answered with something else than a list. Try again later.")
+        return found
+
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:
         return (await self._api.read(self._at(path), largest=largest)).body
 
@@ -90,7 +97,7 @@ class Client:
         """Of a list, from one @odata.nextLink to the next, as far as they are asked for."""
 
         async def fetch(link: str) -> tuple[list[JSON], str]:
-            page = await (self.get(link) if link else self.get(path, params))
+            page = await (self.page(link) if link else self.page(path, params))
             return [page], text(page.get(NEXT))
 
         async for (page,) in pages(fetch):
