@@ -62,6 +62,21 @@ async def test_reading_goes_on(provider: str, what: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("what", IN_BETWEEN)
+@pytest.mark.parametrize("provider", ["gmail", "graph"])
+async def test_several_messages_are_there_as_the_mirror_has_them(provider: str, what: str, tmp_path: Path) -> None:
+    async with cloud_of(provider, tmp_path) as cloud:
+        for key in ("one", "two"):
+            deliver(cloud, provider, key)
+        await cloud.sync()
+        async with cloud.mailbox() as mailbox:
+            box: Any = mirrored(mailbox, MirrorLayer(mailbox, cloud.mirror, cloud.side.settings, max_age=0.0), provider)
+            await box.connect()
+            put_between(cloud, IN_BETWEEN[what])
+            refs = sorted(cloud.side.refs())
+            assert [row.ref for row in await box.envelopes(refs)] == refs
+
+
+@pytest.mark.parametrize("what", IN_BETWEEN)
 async def test_none_of_the_messages_that_were_being_fetched_is_left_without_its_words(
     what: str, tmp_path: Path
 ) -> None:

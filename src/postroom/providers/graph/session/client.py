@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, RateLimited
+from postroom.model.errors import NotFound, PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
@@ -85,7 +85,7 @@ class Client:
         """A message's own bytes; a web page or JSON in their place is an error of something in between."""
         answer = await self._api.read(self._at(path), largest=largest)
         if answer.is_page or answer.is_json:
-            raise ProviderError(f"{answer.host} answered with something else than the message. Try again later.")
+            raise ProviderUnavailable(f"{answer.host} answered with something else than the message. Try again later.")
         return answer.body
 
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:
