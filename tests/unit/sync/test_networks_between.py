@@ -13,7 +13,7 @@ from tests.peers.graph.content import Content
 from tests.peers.web.messages import Answer
 from tests.unit.sync.cloud import Cloud, cloud_of
 
-from postroom.model.errors import PostroomError
+from postroom.model.errors import PostroomError, ProviderUnavailable
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.retry import Retry
 from postroom.sync.answering.mirrored import MirrorLayer, mirrored
@@ -62,6 +62,21 @@ async def test_reading_goes_on(provider: str, what: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("what", IN_BETWEEN)
+@pytest.mark.parametrize("provider", ["gmail", "graph"])
+async def test_several_messages_are_there_as_the_mirror_has_them(provider: str, what: str, tmp_path: Path) -> None:
+    async with cloud_of(provider, tmp_path) as cloud:
+        for key in ("one", "two"):
+            deliver(cloud, provider, key)
+        await cloud.sync()
+        async with cloud.mailbox() as mailbox:
+            box: Any = mirrored(mailbox, MirrorLayer(mailbox, cloud.mirror, cloud.side.settings, max_age=0.0), provider)
+            await box.connect()
+            put_between(cloud, IN_BETWEEN[what])
+            refs = sorted(cloud.side.refs())
+            assert [row.ref for row in await box.envelopes(refs)] == refs
+
+
+@pytest.mark.parametrize("what", IN_BETWEEN)
 async def test_none_of_the_messages_that_were_being_fetched_is_left_without_its_words(
     what: str, tmp_path: Path
 ) -> None:
@@ -84,4 +99,25 @@ async def test_none_of_the_messages_that_were_being_fetched_is_left_without_its_
         cloud.before, cloud.side.peer.respond = lambda _: None, respond
         await cloud.sync()
         assert len(cloud.found(Text("hello"))) == 4
+        assert cloud.rows() == await cloud.there()
+
+
+@pytest.mark.parametrize(("provider", "operation"), [("gmail", "labels.list"), ("graph", "folders.list")])
+async def test_an_answer_without_a_list_of_folders_takes_none_of_them_away(
+    provider: str, operation: str, tmp_path: Path
+) -> None:
+    async with cloud_of(provider, tmp_path) as cloud:
+        if provider == "gmail":
+            label = cloud.side.user.labels.create("Work").id
+            cloud.side.peer.deliver(cloud.side.user, mail("one"), {label})
+        else:
+            cloud.side.user.add(Content(mail("one")), cloud.side.user.add_folder("Work", "").id)
+        async with cloud.mailbox() as mailbox:
+            await cloud.sync(mailbox=mailbox)
+            cloud.side.peer.answer_next("GET", operation, '{"message": "Please log in."}', times=9)
+            with pytest.raises(ProviderUnavailable, match="list"):
+                await cloud.sync(mailbox=mailbox)
+            cloud.side.peer.forget_faults()
+        (row,) = cloud.rows().values()
+        assert row.folder == "Work"
         assert cloud.rows() == await cloud.there()

@@ -145,7 +145,7 @@ class ChangeLog:
         headers = {"Prefer": wire.prefer(f"odata.maxpagesize={max(1, min(limit, _LARGEST_PAGE))}")}
         path = wire.folder(folder, "messages", "delta")
         try:
-            page = await self._client.get(path, token or {"$select": _FIELDS}, headers)
+            page = await self._client.page(path, token or {"$select": _FIELDS}, headers)
         except PostroomError as error:
             if token and error.details.get("status") in (400, 410):
                 raise _expired() from error

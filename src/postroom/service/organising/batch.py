@@ -166,7 +166,7 @@ async def _work(
 ) -> Work:
     opened = await gateway.accounts.open(name)
     change = await part.plan(opened)
-    envelopes = await opened.mailbox.envelopes(list(refs.values()))
+    envelopes = await _looked_at(opened, change, list(refs.values()), is_conditional=part.expect is not None)
     drafts = await _drafts_among(opened, filter(None, envelopes)) if change.takes_away else {}
     locks = await _locks_by_mail(gateway, name, drafts)
     todo = []
@@ -177,6 +177,21 @@ async def _work(
         elif envelope is not None:
             todo.append((email_id, envelope))
     return Work(opened, change, todo, drafts)
+
+
+async def _looked_at(
+    account: Account, change: Change, refs: Sequence[str], *, is_conditional: bool
+) -> list[Envelope | None]:
+    """Nobody is asked to change what is as wanted already, or is not as it has to be, so that is the server's word: a
+    mirror may be older than what another program did."""
+    if is_conditional:
+        return await account.at_server.envelopes(refs)
+    found = await account.mailbox.envelopes(refs)
+    done = [one.ref for one in found if one is not None and not change.alters(one)]
+    if not done or account.at_server is account.mailbox:
+        return found
+    now = dict(zip(done, await account.at_server.envelopes(done), strict=True))
+    return [None if one is None else now.get(one.ref, one) for one in found]
 
 
 async def _drafts_among(account: Account, mails: Iterable[Envelope]) -> dict[str, str]:

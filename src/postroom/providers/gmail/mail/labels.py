@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError
+from postroom.model.errors import Conflict, InvalidRequest, NotFound, PostroomError, ProviderUnavailable
 from postroom.model.folder import Folder, Role, match_folder
 from postroom.model.role_names import read_as
 from postroom.providers.gmail.session.wire import (
@@ -197,6 +197,10 @@ class Labels:
         await self._client.delete(f"labels/{label_id}", units=UNITS["label.change"])
 
     def _accept(self, answer: JSON) -> LabelSet:
+        """A response without a list, taken for an empty one, would say that all labels were deleted; Gmail's own are
+        always in it."""
+        if not objects_of(answer.get("labels")):
+            raise ProviderUnavailable("Gmail answered without a list of labels. Try again later.")
         found = [
             Label(text_of(one.get("id")), text_of(one.get("name")))
             for one in objects_of(answer.get("labels"))

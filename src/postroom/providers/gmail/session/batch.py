@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from postroom.model.errors import ProviderError
+from postroom.model.errors import ProviderUnavailable
 from postroom.providers.gmail.session.wire import Get
 from postroom.providers.http.answer import Answer
 
@@ -58,7 +58,7 @@ def _is_batch(answer: Answer) -> bool:
 def _parts(answer: Answer) -> list[bytes]:
     boundary = _BOUNDARY.search(answer.headers.get("content-type", "")) if _is_batch(answer) else None
     if boundary is None:
-        raise ProviderError(f"{answer.host} answered a batch of requests with something else. Try again later.")
+        raise ProviderUnavailable(f"{answer.host} answered a batch of requests with something else. Try again later.")
     pieces = re.split(rb"(?:\A|\r?\n)--" + re.escape(boundary[1].encode()) + rb"(?:--)?[ \t]*(?:\r?\n|\Z)", answer.body)
     return [piece for piece in pieces[1:] if piece.strip()]
 

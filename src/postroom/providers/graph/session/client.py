@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from postroom.model.errors import NotFound, PostroomError, ProviderError, ProviderUnavailable, RateLimited
+from postroom.model.errors import NotFound, PostroomError, ProviderUnavailable, RateLimited
 from postroom.providers.credentials.choosing import token_source
 from postroom.providers.graph.session import batch
 from postroom.providers.graph.session.batch import Step
@@ -71,6 +71,13 @@ class Client:
         answer = await self._api.read(self._at(path) + query(params or {}), headers=headers)
         return answer.object()
 
+    async def page(self, path: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> JSON:
+        """One page of a list. A response without a list, taken for an empty one, would say that everything is gone."""
+        found = await self.get(path, params, headers)
+        if not isinstance(found.get("value"), list):
+            raise ProviderUnavailable("Microsoft answered with something else than a list. Try again later.")
+        return found
+
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:
         return (await self._api.read(self._at(path), largest=largest)).body
 
@@ -78,7 +85,7 @@ class Client:
         """A message's own bytes; a web page or JSON in their place is an error of something in between."""
         answer = await self._api.read(self._at(path), largest=largest)
         if answer.is_page or answer.is_json:
-            raise ProviderError(f"{answer.host} answered with something else than the message. Try again later.")
+            raise ProviderUnavailable(f"{answer.host} answered with something else than the message. Try again later.")
         return answer.body
 
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:
@@ -90,7 +97,7 @@ class Client:
         """Of a list, from one @odata.nextLink to the next, as far as they are asked for."""
 
         async def fetch(link: str) -> tuple[list[JSON], str]:
-            page = await (self.get(link) if link else self.get(path, params))
+            page = await (self.page(link) if link else self.page(path, params))
             return [page], text(page.get(NEXT))
 
         async for (page,) in pages(fetch):
