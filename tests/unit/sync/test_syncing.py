@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
+from email.message import EmailMessage
+from email.policy import SMTP
 from pathlib import Path
 
 import anyio
@@ -15,7 +17,7 @@ from tests.unit.sync.conftest import Mirrored
 from postroom.index.search import search
 from postroom.model.changes import FolderState
 from postroom.model.errors import Conflict, PostroomError, ProviderError
-from postroom.model.query.tree import Query, Text
+from postroom.model.query.tree import Filename, Query, Text
 from postroom.providers.context import ProviderContext
 from postroom.providers.imap.provider import ImapMailbox
 from postroom.sync.file.contents import message_of, raw_of
@@ -164,6 +166,27 @@ async def test_of_a_message_that_is_too_large_the_beginning_is_found(mirrored: M
     await mirrored.sync()
     assert found(mirrored.mirror, "elephant") == ["large"]
     (ref,) = mirrored.rows()
+    with mirrored.mirror.snapshot() as connection:
+        assert raw_of(connection, ref) is None
+
+
+async def test_of_a_message_that_is_too_large_all_words_and_names_are_found_wherever_they_are(
+    mirrored: Mirrored,
+) -> None:
+    mail = EmailMessage()
+    mail["Subject"] = "large"
+    mail.set_content("An elephant.")
+    mail.add_attachment(b"x" * 2**20, maintype="application", subtype="zip", filename="first.zip")
+    mail.add_attachment("A walrus.", disposition="inline")
+    mail.add_attachment(b"y", maintype="application", subtype="zip", filename="penguin.zip")
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, mail.as_bytes(policy=SMTP))
+    mirrored.changes = {"mirror_max_mb": 1}
+    await mirrored.sync()
+    assert found(mirrored.mirror, "elephant") == found(mirrored.mirror, "walrus") == ["large"]
+    (ref,) = mirrored.rows()
+    with mirrored.mirror.snapshot() as connection:
+        assert search(connection, Query(Filename("penguin")), limit=10, offset=0).total == 1
     with mirrored.mirror.snapshot() as connection:
         assert raw_of(connection, ref) is None
 

@@ -130,8 +130,9 @@ def _fetched(session: Session, refs: Sequence[MailRef], name: str) -> list[Fetch
 
 
 def _completed(session: Session, line: Line, beginning: bytes) -> Fetched:
-    is_whole = len(beginning) < _AT_ONCE or line.size <= _WHOLE
-    return Fetched(line, _rest(session, line, beginning) if is_whole else _without_attachments(session, line), is_whole)
+    if len(beginning) < _AT_ONCE or line.size <= _WHOLE:
+        return Fetched(line, _rest(session, line, beginning), is_whole=True)
+    return Fetched(line, without_attachments(session, line.ref.uid, line.structure), is_whole=False)
 
 
 def opened(fetched: Fetched, name: str) -> Message:
@@ -150,8 +151,7 @@ def _rest(session: Session, line: Line, beginning: bytes) -> bytes:
     return beginning if len(beginning) < _AT_ONCE else _raw(session, line.ref.uid)
 
 
-def _without_attachments(session: Session, line: Line) -> bytes:
-    uid, root = line.ref.uid, line.structure
+def without_attachments(session: Session, uid: int, root: Part) -> bytes:
     item = _one(session, uid, "UID " + " ".join(structure.skeleton_items(root)))
     return structure.assemble(root, lambda section: as_bytes(item.get(f"BODY[{section}]")))
 
@@ -168,8 +168,7 @@ def fetch_raw(session: Session, ref: str) -> bytes:
 def fetch_part(session: Session, ref: str, number: str) -> bytes:
     """Only that part is downloaded."""
     uid = _there(session, ref).uid
-    root = structure.read_structure(_one(session, uid, "UID BODYSTRUCTURE").get("BODYSTRUCTURE"))
-    part = structure.find_part(root, number)
+    part = structure.find_part(structure_of(session, uid), number)
     if part is None:
         raise NotFound(
             "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
@@ -178,6 +177,10 @@ def fetch_part(session: Session, ref: str, number: str) -> bytes:
         )
     content = as_bytes(_one(session, uid, f"UID BODY.PEEK[{number}]").get(f"BODY[{number}]"))
     return decode_transfer(content, part.encoding)
+
+
+def structure_of(session: Session, uid: int) -> Part:
+    return structure.read_structure(_one(session, uid, "UID BODYSTRUCTURE").get("BODYSTRUCTURE"))
 
 
 def _there(session: Session, ref: str) -> MailRef:

@@ -150,6 +150,11 @@ def skeleton_items(root: Part) -> list[str]:
     return items
 
 
+def text_bytes(root: Part) -> int:
+    """What its texts take as they are encoded."""
+    return sum(part.end for part in _texts(root))
+
+
 def assemble(root: Part, piece: Callable[[str], bytes]) -> bytes:
     """The message's bytes with every attachment empty; `piece` returns what `skeleton_items` fetched."""
     texts = {part.number for part in _texts(root)}

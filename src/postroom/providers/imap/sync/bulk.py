@@ -18,6 +18,7 @@ from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.pool import Pool
 from postroom.providers.imap.sync.apart import Asking
 from postroom.providers.imap.sync.changes import identity_item, identity_of, marks_of, open_at, uids_in
+from postroom.providers.imap.sync.large import abridged
 
 _MEASURED = 2_000  # messages whose sizes are asked for at once
 _BATCH, _BATCH_BYTES = 250, 4 * 1024 * 1024
@@ -113,14 +114,23 @@ def _fetch(
     session: Session, folder: str, name: str, epoch: str, batch: Sequence[Measured], max_bytes: int
 ) -> list[BulkMail]:
     open_at(session, folder, epoch)
-    items = _bodies(session, folder, [mail.uid for mail in batch], max_bytes)
-    there = [(mail, items[mail.uid], str(MailRef(folder, int(epoch), mail.uid))) for mail in batch if mail.uid in items]
-    return [received(mail, item, ref, name, max_bytes) for mail, item, ref in there]
+    short = {mail.uid: abridged(session, mail.uid, max_bytes) for mail in batch if mail.size > max_bytes}
+    items = _bodies(session, folder, [mail.uid for mail in batch if not short.get(mail.uid)], max_bytes)
+    found = []
+    for mail in batch:
+        ref = str(MailRef(folder, int(epoch), mail.uid))
+        if raw := short.get(mail.uid):
+            found.append(received(mail, {"BODY[]": raw}, ref, name, max_bytes, is_abridged=True))
+        elif mail.uid in items:
+            found.append(received(mail, items[mail.uid], ref, name, max_bytes))
+    return found
 
 
-def received(mail: Measured, item: wire.Item, ref: str, name: str, max_bytes: int) -> BulkMail:
+def received(
+    mail: Measured, item: wire.Item, ref: str, name: str, max_bytes: int, *, is_abridged: bool = False
+) -> BulkMail:
     raw = as_bytes(item.get("BODY[]"))
-    is_whole = bool(raw) and (len(raw) < max_bytes or 0 < mail.size <= len(raw))
+    is_whole = bool(raw) and not is_abridged and (len(raw) < max_bytes or 0 < mail.size <= len(raw))
     raw = raw or as_bytes(item.get("BODY[HEADER]"))
     return BulkMail(mail.uid, ref, mail.identity, raw, mail.size, mail.arrived, mail.marks, name, is_whole)
 
