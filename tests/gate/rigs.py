@@ -31,9 +31,10 @@ class SetClock:
 
     wall: float = START
     boottime: float = 1000.0
+    boot_id: str = "boot-1"
 
     def clock(self) -> Clock:
-        return Clock(lambda: self.wall, lambda: self.boottime, "boot-1")
+        return Clock(lambda: self.wall, lambda: self.boottime, self.boot_id)
 
     def pass_(self, seconds: float) -> None:
         self.wall += seconds

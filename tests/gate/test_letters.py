@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.gate.rigs import MAIL, gate_rig
+from tests.gate.rigs import MAIL, SetClock, gate_rig
+from tests.unit.store.kit import A_DAY
 
 from postroom.model.errors import InternalError, RateLimited
 from postroom.service.sending import outbox, worker
@@ -46,6 +47,21 @@ async def test_a_death_between_asking_and_writing_the_letter_is_made_good(tmp_pa
         path.rename(vault.root / "Approved" / name)
         await worker.work_once(gate.gateway)
         assert await gate.inbox() == ["Lunch?"]
+
+
+@pytest.mark.parametrize("boot_id", ["boot-1", "boot-2"])
+async def test_nor_does_a_wall_clock_that_is_set_back_make_anybody_wait_for_the_letter(tmp_path, monkeypatch, boot_id):
+    time = SetClock()
+    async with gate_rig(tmp_path, time=time, gate="approval") as gate:
+        monkeypatch.setattr(gate.gateway.vault, "write_pending", dies)
+        with pytest.raises(Died):
+            await gate.send()
+    time.wall -= A_DAY
+    time.boottime, time.boot_id = (time.boottime + 61, boot_id) if boot_id == "boot-1" else (10.0, boot_id)
+    async with gate_rig(tmp_path, time=time, gate="approval") as gate:
+        await worker.work_once(gate.gateway)
+        (waiting,) = await approvals.list_waiting(gate.gateway)
+        assert "Shall we say noon?" in await approvals.show(gate.gateway, waiting.approval_id)
 
 
 async def test_a_letter_that_was_written_is_not_written_again(tmp_path):

@@ -49,6 +49,18 @@ async def test_a_draft_whose_ref_was_lost_is_looked_for_again_until_the_provider
         assert await drafts_of(gate) == []
 
 
+async def test_nor_does_it_wait_for_a_clock_that_was_ahead_and_has_been_put_right(tmp_path):
+    async with gate_rig(tmp_path) as gate:
+        stages = await staging(gate)
+        send_id = await lost(gate, stages)
+        stages.before = away("find_staged")
+        await outbox.cancel_send(gate.gateway, send_id)
+        stages.before = lambda _: None
+        gate.time.wall -= WEEK
+        await work_later(gate, HOUR)
+        assert await drafts_of(gate) == []
+
+
 async def test_a_process_that_dies_over_a_cancelled_send_leaves_the_draft_without_a_ref_to_the_next_one(tmp_path):
     async with gate_rig(tmp_path) as gate:
         stages = await staging(gate)

@@ -126,8 +126,8 @@ class Database:
             self._idle.pop().close()
         if self._writing.acquire(blocking=False):  # otherwise the current writer closes it
             self._close_writer()
+            self._inode = 0
             self._writing.release()
-        self._inode = 0
 
     def connect(self, *, waits: bool = True) -> sqlite3.Connection:
         """A new connection; subclasses set more options on it, for some of which the file is read."""

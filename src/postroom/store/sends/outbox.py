@@ -24,7 +24,7 @@ from postroom.store.sends.history import Previews
 from postroom.store.sends.idempotency import Keys
 from postroom.store.sends.owner import Owner
 from postroom.store.sends.rate import Rate
-from postroom.store.sends.send_rows import NewSend, Send, SendEvent, among
+from postroom.store.sends.send_rows import LONGEST_REST, NewSend, Send, SendEvent, among
 from postroom.store.sends.states import CANCELLABLE, FINISHED, UNSENT, State
 from postroom.store.sends.transitions import Changes, Transitions, refused
 from postroom.store.settled_time import SettledTime
@@ -191,9 +191,10 @@ class Outbox:
         """Sends that ended without being sent, and of which the provider may still hold what was staged."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT * FROM outbox WHERE wake_at <= ? AND state IN (SELECT value FROM json_each(?))"
-                " AND (staged_ref != '' OR EXISTS (SELECT 1 FROM outbox_raw WHERE send_id = outbox.send_id)) LIMIT ?",
-                (self._clock.wall(), among(_LEFT_OVER), limit),
+                "SELECT * FROM outbox WHERE (wake_at <= ?1 OR wake_at > ?1 + ?2)"
+                " AND state IN (SELECT value FROM json_each(?3))"
+                " AND (staged_ref != '' OR EXISTS (SELECT 1 FROM outbox_raw WHERE send_id = outbox.send_id)) LIMIT ?4",
+                (self._clock.wall(), LONGEST_REST, among(_LEFT_OVER), limit),
             ).fetchall()
         return [send_rows.from_row(row) for row in rows]
 

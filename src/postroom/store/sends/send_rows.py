@@ -14,6 +14,8 @@ from postroom.store.handles import checked, unknown
 from postroom.store.sends.states import State
 
 SendKind = Literal["email_send", "email_reply", "email_forward", "unsubscribe", "vacation"]
+# No pause of ours is longer than a day: one that seems to be was begun by a clock that has been put right since.
+LONGEST_REST = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

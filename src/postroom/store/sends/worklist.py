@@ -10,12 +10,10 @@ from postroom.store.clock import Clock
 from postroom.store.database import Database
 from postroom.store.sends import send_rows
 from postroom.store.sends.owner import Owner
-from postroom.store.sends.send_rows import Send, among
+from postroom.store.sends.send_rows import LONGEST_REST, Send, among
 from postroom.store.sends.states import WORKABLE, State
 from postroom.store.sends.transitions import Transitions
 
-# No pause of ours is longer than a day: one that seems to be was begun by a clock that has been put right since.
-_LONGEST_REST = 86_400.0
 _DUE = (
     "FROM outbox WHERE state IN (SELECT value FROM json_each(?1)) AND owner IS NULL"
     " AND (wake_at <= ?2 OR wake_at > ?3 AND coalesce(not_before, 0) <= ?2)"
@@ -41,7 +39,7 @@ class WorkList:
         reconcile an UNKNOWN or RECONCILING one, settle an ACCEPTED one. What cannot be done now is `release`d.
         """
         now = self._clock.wall() if now is None else now
-        question = (among(WORKABLE), now, now + _LONGEST_REST, limit)
+        question = (among(WORKABLE), now, now + LONGEST_REST, limit)
         with self._database.read() as connection:  # polling an empty outbox takes no lock
             if connection.execute(f"SELECT 1 {_DUE}", question).fetchone() is None:
                 return []
@@ -60,7 +58,7 @@ class WorkList:
         with self._database.transaction() as connection:
             send = send_rows.load(connection, send_id)
             told = json.dumps({**(send.outcome or {}), "reason": reason}) if reason else None
-            wake_at = min(wake_at, self._clock.wall() + _LONGEST_REST)
+            wake_at = min(wake_at, self._clock.wall() + LONGEST_REST)
             connection.execute(
                 "UPDATE outbox SET owner = NULL, wake_at = ?, outcome = coalesce(?, outcome)"
                 " WHERE send_id = ? AND owner = ? AND state != ?",

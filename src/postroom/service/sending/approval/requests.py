@@ -21,6 +21,7 @@ from postroom.service.sending.order import Order
 from postroom.service.sending.receipts import already
 from postroom.service.views import ApprovalView, SendView
 from postroom.store import Send, State
+from postroom.store.clock import Moment, elapsed
 from postroom.store.sends.send_rows import SendKind
 from postroom.store.sends.states import FINISHED
 from postroom.store.vault.approval_file import render
@@ -89,9 +90,20 @@ async def standing(gateway: Gateway, order: Order) -> SendView | None:
 
 async def _cannot_be_read(gateway: Gateway, send: Send) -> bool:
     """Its file is gone, or was never written because of a crash: nobody can approve what nobody can read."""
-    is_being_written = gateway.store.clock.wall() - send.created_at <= _WRITING_SECONDS
-    path = await gateway.in_thread(gateway.vault.find, file_name(send.kind, send.approval_id))
-    return path is None and not is_being_written
+
+    def is_missing() -> bool:
+        is_found = gateway.vault.find(file_name(send.kind, send.approval_id)) is not None
+        return not is_found and not _may_be_at_work(gateway, send.approval_id)
+
+    return await gateway.in_thread(is_missing)
+
+
+def _may_be_at_work(gateway: Gateway, approval_id: str) -> bool:
+    """The process that asked, writing the file. By the boot clock: a wall clock that was set back would have everybody
+    wait for a process that is dead. None outlives its boot."""
+    asked, now = gateway.store.approvals.get(approval_id), gateway.store.clock.now()
+    since = elapsed(Moment(asked.created_at, asked.boottime, asked.boot_id), now)
+    return asked.boot_id in ("", now.boot_id) and since <= _WRITING_SECONDS
 
 
 async def write_letters(gateway: Gateway) -> None:
@@ -99,8 +111,7 @@ async def write_letters(gateway: Gateway) -> None:
 
     def write() -> None:
         for letter in gateway.store.approvals.unwritten():
-            asked_at = gateway.store.approvals.get(letter.approval_id).created_at
-            if gateway.store.clock.wall() - asked_at <= _WRITING_SECONDS:
+            if _may_be_at_work(gateway, letter.approval_id):
                 continue
             if gateway.vault.find(letter.name) is None:
                 gateway.vault.write_pending(letter.name, letter.content)
