@@ -18,8 +18,8 @@ def arrivals(session: Session, since: int, max_bytes: int) -> tuple[int, list[Bu
     items, _ = session.fetch_range(f"{since}:*", measure_items(session))  # the last message is always in such a range
     new = [uid for uid in items if uid >= since]
     shown = [mail for uid in new if (mail := measured(uid, items[uid])) is not None]
-    size = sum(mail.size for mail in shown)
-    if not shown or len(shown) > _FEW or size > min(_FEW_BYTES, max_bytes):
+    sizes = [mail.size for mail in shown]
+    if not shown or len(shown) > _FEW or sum(sizes) > _FEW_BYTES or max(sizes) > max_bytes:
         return max(new, default=since - 1) + 1, []
     bodies = session.fetch([mail.uid for mail in shown], f"UID BODY.PEEK[]<0.{max_bytes}>")
     return max(new) + 1, [_mail(session, mail, bodies[mail.uid], max_bytes) for mail in shown if mail.uid in bodies]
