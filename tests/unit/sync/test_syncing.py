@@ -191,6 +191,16 @@ async def test_of_a_message_that_is_too_large_all_words_and_names_are_found_wher
         assert raw_of(connection, ref) is None
 
 
+async def test_of_one_that_the_server_does_not_take_apart_the_beginning_is_found(mirrored: Mirrored) -> None:
+    without_boundary = letter("large", text="--x\r\n\r\nAn elephant.\r\n" + ("x" * 70 + "\r\n") * 2**15)
+    without_boundary = b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed\r\n" + without_boundary
+    with mirrored.client() as client:
+        client.append("INBOX", "", None, without_boundary)
+    mirrored.changes = {"mirror_max_mb": 1}
+    await mirrored.sync()
+    assert found(mirrored.mirror, "elephant") == ["large"]
+
+
 async def test_only_messages_of_the_wanted_age_are_there_and_newer_ones_are_added(mirrored: Mirrored) -> None:
     with mirrored.client() as client:
         client.append("INBOX", "", '"01-Jan-2020 10:00:00 +0000"', letter("ancient"))

@@ -155,6 +155,11 @@ def text_bytes(root: Part) -> int:
     return sum(part.end for part in _texts(root))
 
 
+def other_bytes(root: Part) -> int:
+    """What everything else takes."""
+    return sum(leaf.end for leaf in root.leaves()) - text_bytes(root)
+
+
 def assemble(root: Part, piece: Callable[[str], bytes]) -> bytes:
     """The message's bytes with every attachment empty; `piece` returns what `skeleton_items` fetched."""
     texts = {part.number for part in _texts(root)}

@@ -114,7 +114,8 @@ def _fetch(
     session: Session, folder: str, name: str, epoch: str, batch: Sequence[Measured], max_bytes: int
 ) -> list[BulkMail]:
     open_at(session, folder, epoch)
-    short = {mail.uid: abridged(session, mail.uid, max_bytes) for mail in batch if mail.size > max_bytes}
+    large = [mail for mail in batch if mail.size > max_bytes]
+    short = {mail.uid: abridged(session, mail.uid, mail.size, max_bytes) for mail in large}
     items = _bodies(session, folder, [mail.uid for mail in batch if not short.get(mail.uid)], max_bytes)
     found = []
     for mail in batch:

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from postroom.model.errors import NotFound, ProviderError
 from postroom.providers.imap.mail.reading import structure_of, without_attachments
-from postroom.providers.imap.mail.structure import text_bytes
+from postroom.providers.imap.mail.structure import other_bytes, text_bytes
 from postroom.providers.imap.session.client import Session
 
+_BETWEEN = 64 * 1024  # bytes of a message that may belong to no part of it
 
-def abridged(session: Session, uid: int, max_bytes: int) -> bytes:
-    """Empty where its texts alone are too long, or the server does not take it apart: then its beginning is read."""
+
+def abridged(session: Session, uid: int, size: int, max_bytes: int) -> bytes:
+    """Empty where its texts alone are too long, or the server does not take it apart, or not all of it (one without a
+    boundary, for instance): then its beginning is read."""
     try:
         root = structure_of(session, uid)
         if text_bytes(root) > max_bytes:
@@ -22,4 +25,5 @@ def abridged(session: Session, uid: int, max_bytes: int) -> bytes:
         if refusal.retryable:
             raise
         return b""
-    return raw if len(raw) <= max_bytes else b""
+    is_told = size - len(raw) - other_bytes(root) <= _BETWEEN
+    return raw if is_told and len(raw) <= max_bytes else b""
