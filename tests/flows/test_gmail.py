@@ -70,7 +70,7 @@ async def test_a_damaged_message_keeps_none_of_its_thread_back_and_is_named(
             ids = [email.row.email_id for email in thread.emails]
             assert sorted(ids) == sorted(row.email_id for row in rows)
             named = [email for email in thread.emails if email.defects]
-            assert [("does not give out" in email.defects[0], email.body) for email in named] == [(True, "")]
+            assert [("does not return" in email.defects[0], email.body) for email in named] == [(True, "")]
             items = await several.read_emails(gate.gateway, ids, Reading(), account="alice")
             assert [item.email_id for item in items if item.error] == [named[0].row.email_id]
             with pytest.raises((ProviderUnavailable, PermissionDenied)):

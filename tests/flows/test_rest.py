@@ -117,7 +117,7 @@ async def test_a_message_that_is_refused_keeps_none_of_its_thread_back_and_is_na
     thread = await call.ok("get_thread", thread_id=email_id)
     api.forget_faults()
     assert len(thread["emails"]) == 2 + others
-    named = [one for one in thread["emails"] if any("does not give out" in text for text in one["warnings"])]
+    named = [one for one in thread["emails"] if any("does not return" in text for text in one["warnings"])]
     assert [one["untrusted"]["body"] for one in named] == [""]
 
 
@@ -163,4 +163,4 @@ async def test_a_rule_leaves_out_what_is_not_given_out_and_says_so(
         said = text_of(await call("create_rule", rule_yaml=RULE % condition))
     api.forget_faults()
     assert [row["subject"] for row in plan["plan"]["results"]] == ["Plain"]
-    assert "does not give out 8 of the candidates" in said
+    assert "does not return 8 of the candidates" in said

@@ -112,7 +112,7 @@ async def test_the_person_is_shown_exactly_the_words_and_the_days_that_are_set(
             (
                 {field: day},
                 field,
-                f"{field} must be a day like 2026-12-24, or a moment like 2026-12-24T12:00:00+01:00.",
+                f"{field} must be a day like 2026-12-24, or a time like 2026-12-24T12:00:00+01:00.",
             )
             for field, day in (
                 ("first_day", "soon"),
@@ -285,7 +285,7 @@ async def test_an_order_that_another_process_carries_out_is_warned_of(
 
         assert off.message == "The vacation reply is off. Switching it on again passes the gate."
         assert off.warnings == (
-            "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off.",
+            "A request to switch it on is being carried out. Call get_vacation to see whether it is off.",
         )
         assert out.get(row.send_id).state is State.SENDING
 

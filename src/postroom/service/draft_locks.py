@@ -56,7 +56,7 @@ async def locks_among(gateway: Gateway, account: str, refs: Collection[str]) -> 
 
 def locked(send: Send, named: str) -> Conflict:
     return Conflict(
-        f"{named} is in the outbox as {send.send_id} ({send.state.value}) and is sent as it was then. Call "
+        f"{named} is in the outbox as {send.send_id} ({send.state.value}) and will be sent as it was then. Call "
         "cancel_send first to change, move or delete it.",
         reason="draft_on_its_way",
         details={"send_id": send.send_id, "state": send.state.value},

@@ -73,7 +73,7 @@ class AuthorizationSettings(Section):
         if urlsplit(self.resource).fragment:
             raise ValueError("resource must have no fragment")
         if not self.grants:
-            raise ValueError("grants is missing: without one no token admits to anything")
+            raise ValueError("grants is missing: without one no token gives access to anything")
         return self
 
     @property

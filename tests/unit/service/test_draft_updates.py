@@ -149,7 +149,7 @@ async def test_a_draft_that_is_sent_off_while_it_is_being_changed_stays_as_it_wa
             return await write(*args, **kwargs)
 
         monkeypatch.setattr(composing, "new_mail", overtaken)
-        with pytest.raises(Conflict, match="is sent as it was then"):
+        with pytest.raises(Conflict, match="will be sent as it was then"):
             await drafts.update_draft(gate.gateway, saved.draft_id, DraftChanges(subject="Dinner"))
 
         assert await bytes_of(gate) == before

@@ -72,7 +72,7 @@ def test_a_draft_that_another_process_has_in_hand_goes_into_no_send(store: Store
         lambda: store.outbox.reserve(prepared.send_id),
         lambda: store.approvals.request(prepared.send_id, expires_at=prepared.created_at + A_DAY),
     ):
-        with pytest.raises(Conflict, match="by another process in this moment") as refusal:
+        with pytest.raises(Conflict, match="by another process at this moment") as refusal:
             attempt()
         assert refusal.value.retry_after == 5.0
     assert other.draft_holds.take(WORK, ["draft-3"]) == {"draft-3"}

@@ -94,9 +94,9 @@ async def test_a_server_that_numbers_its_folders_anew_all_the_time_is_left_with_
 ) -> None:
     counter = itertools.count(100)
     liar.lie = saying(rb"UIDVALIDITY \d+", lambda _: b"UIDVALIDITY %d" % next(counter), to=to)
-    with pytest.raises(ProviderError, match="anew"):
+    with pytest.raises(ProviderError, match="renumbered"):
         await synced(liar, mirror)
-    assert "anew" in mirror.status().last_error
+    assert "renumbered" in mirror.status().last_error
     assert not mirror.status().complete
 
 

@@ -241,7 +241,7 @@ def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:
     if status.as_of is None and not status.messages:
         return f"empty; a server fills it, or postroom sync --account {name}"
     much = f"{status.messages} of {status.expected} messages, {status.bytes / 2**20:.0f} MB"
-    much += f" ({status.bare} of them only as they are listed)" if status.bare else ""
+    much += f" ({status.bare} of them only as listed, without their text)" if status.bare else ""
     state = "complete" if status.complete else "being filled"
     if status.as_of is None:
         return f"{much}, {state}, not yet compared with the server"

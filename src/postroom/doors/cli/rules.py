@@ -256,7 +256,7 @@ def _planned(view: PlanView) -> list[str]:
         (email.email_id, email.row.mailbox, email.row.sender, email.row.subject, ", ".join(email.actions))
         for email in view.results
     ]
-    more = ["more messages fulfil the rule than one run may change"] if view.has_more else []
+    more = ["more messages match the rule than one run may change"] if view.has_more else []
     counts = f"{view.matched} messages, {view.action_count} actions; {view.examined} messages were looked at"
     return [*table.lines(("ID", "FOLDER", "FROM", "SUBJECT", "ACTIONS"), rows), counts, *more, *view.notices]
 

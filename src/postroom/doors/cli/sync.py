@@ -89,13 +89,13 @@ def _said(result: Synced) -> str:
     if result.error or result.remark:
         return f"{result.account}: {result.error or result.remark}"
     status = result.status
-    bare = f" ({status.bare} of them only as they are listed)" if status.bare else ""
+    bare = f" ({status.bare} of them only as listed, without their text)" if status.bare else ""
     return f"{result.account}: {status.messages} messages{bare}, {status.bytes / 2**20:.0f} MB, {_state(status)}"
 
 
 def _state(status: MirrorStatus) -> str:
     if status.refusals:
-        return f"up to date but for folders that the server refuses. {status.refusals}"
+        return f"up to date except for folders that the server refuses. {status.refusals}"
     if status.leaves_all_out:
         return "all folders are in mirror_leave_out"
     unread = [folder.name for folder in status.folders if not (folder.complete or folder.is_left_out)]

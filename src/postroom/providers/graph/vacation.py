@@ -35,7 +35,7 @@ class AutomaticReplies:
             raise Unsupported(PROVIDER, "a subject for vacation replies", _SUBJECT)
         if wanted.start and not wanted.end:
             raise InvalidRequest(
-                "Microsoft plans automatic replies only with an end. Give last_day too, or neither.",
+                "Microsoft schedules automatic replies only with an end. Give last_day too, or neither.",
                 details={"field": "last_day"},
             )
 

@@ -145,7 +145,7 @@ class Api:
         is_below = path.startswith("/")
         url = self._base + path if is_below else path
         if not is_below and _origin(url) not in self._origins:
-            raise ProviderError("The mail service leads to another host, which was not followed and got no token.")
+            raise ProviderError("The mail service named another host, which was not contacted and got no token.")
         body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
         kind = {} if isinstance(content, bytes | None) else {"Content-Type": "application/json"}
         return Call(method, url, {**self._headers, **kind, **(headers or {})}, params, body, largest=largest)
@@ -158,7 +158,7 @@ class Api:
                 return self._checked(answer)
             call = replace(call, url=answer.place, params=None)
             if _origin(call.url) not in self._origins:
-                raise ProviderUnavailable(f"{answer.host} redirects to another host, which was not followed.")
+                raise ProviderUnavailable(f"{answer.host} redirects to another host, which was not contacted.")
         raise ProviderError(f"{answer.host} redirects in a loop.")
 
     async def _sent(self, call: Call, units: float) -> Answer:

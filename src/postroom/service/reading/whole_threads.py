@@ -28,7 +28,7 @@ async def open_thread(account: Account, thread_ref: str, limit: int) -> tuple[li
 def _as_shown(envelope: Envelope, answer: Message | PostroomError) -> Message:
     if isinstance(answer, Message):
         return answer
-    return Message(envelope, Body(), defects=(f"The mail server does not give out this message: {answer.message}",))
+    return Message(envelope, Body(), defects=(f"The mail server does not return this message: {answer.message}",))
 
 
 async def _at_hand(

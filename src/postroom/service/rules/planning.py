@@ -121,8 +121,8 @@ async def _found(gateway: Gateway, account: Account, definition: Definition, ste
             )
     if search.bare:
         search.notices.append(
-            f"The mail server does not give out {search.bare} of the candidates. They were left out, since nobody can "
-            "tell whether they fulfil the rule."
+            f"The mail server does not return {search.bare} of the candidates. They were left out, since nobody can "
+            "tell whether they match the rule."
         )
     return search
 

@@ -34,7 +34,7 @@ from postroom.service.sending.auditing import Record, audit
 from postroom.store import PlanItem, StoredPlan
 from postroom.store.handles import unknown
 
-_CHANGED = "It was changed since the plan was made and no longer fulfils the rule."
+_CHANGED = "It was changed since the plan was made and no longer matches the rule."
 _GONE = "It is no longer there: another program deleted or moved it."
 
 
@@ -122,7 +122,7 @@ async def _begun(
     gateway: Gateway, account: Account, plan: StoredPlan, definition: Definition, progress: Progress | None
 ) -> Course:
     """Each message is looked at again. One that an earlier attempt has begun with is judged as it was before that: what
-    was done to it may be why it no longer fulfils the rule."""
+    was done to it may be why it no longer matches the rule."""
     operation_id = plan.operation_id or await _operation(gateway, plan)
     parts = await gateway.in_thread(gateway.store.journal.parts, operation_id)
     whole = await gateway.in_thread(gateway.store.journal.load, operation_id)
@@ -223,7 +223,7 @@ def _ended(course: Course, steps: Sequence[Step]) -> RunView:
 def _said(succeeded: int, skipped: int, failed: int, status: str) -> str:
     counts = f"{succeeded} done, {skipped} skipped, {failed} failed."
     if status == "stopped":
-        return f"The mail server stopped answering. {counts} Call run_rule with the same plan_id to go on from there."
+        return f"The mail server stopped answering. {counts} Call run_rule with the same plan_id to continue."
     return counts
 
 

@@ -65,7 +65,7 @@ class PlanView:
     results: tuple[PlannedEmail, ...]
     action_count: int
     examined: int  # messages that were looked at
-    has_more: bool  # more messages fulfil the rule than one run may change
+    has_more: bool  # more messages match the rule than one run may change
     notices: tuple[str, ...] = ()
 
     @property

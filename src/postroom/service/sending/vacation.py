@@ -31,7 +31,7 @@ from postroom.service.writing import composing
 from postroom.store.sends.states import BY_THEMSELVES
 
 _MAX_SUBJECT = 200
-_UNDER_WAY = "An order to switch it on is being carried out at this moment. Call get_vacation to see whether it is off."
+_UNDER_WAY = "A request to switch it on is being carried out. Call get_vacation to see whether it is off."
 _BY_HAND = {
     "imap": "The user sets it where the mailbox is hosted, in the webmail's settings (vacation, out of office). "
     "Postroom can set it where the server has ManageSieve: with sieve_host and smtp_host in the account's settings.",
@@ -170,7 +170,7 @@ def _moment(gateway: Gateway, given: str, field: str, *, is_last: bool = False) 
             return moment.replace(microsecond=0).astimezone(gateway.settings.server.zone)
     except (ValueError, OverflowError):
         pass
-    raise _wrong(field, f"{field} must be a day like 2026-12-24, or a moment like 2026-12-24T12:00:00+01:00.")
+    raise _wrong(field, f"{field} must be a day like 2026-12-24, or a time like 2026-12-24T12:00:00+01:00.")
 
 
 def _midnight(gateway: Gateway, day: date) -> datetime:

@@ -19,7 +19,7 @@ def check_whole(saved: Parsed | Message, replaced: Collection[str]) -> None:
     """InvalidRequest where something of it could not be read, other than the recipients that are `replaced`."""
     kind = "".join(saved.headers.get("content-type", ())[:1]).partition(";")[0].strip().lower()
     if kind in _SEALED:
-        raise _refused("is encrypted, and nobody could read it any more if it were written anew", _ELSEWHERE)
+        raise _refused("is encrypted, and would be unreadable if it were rewritten", _ELSEWHERE)
     if any("omitted" in defect or "not opened" in defect for defect in saved.defects):
         raise _refused("is too large or too complicated to be read whole, and would lose the rest", _ELSEWHERE)
     source = saved.envelope if isinstance(saved, Message) else saved

@@ -116,7 +116,7 @@ def taken(send: Send) -> Conflict:
 
 def in_hand(named: str) -> Conflict:
     return Conflict(
-        f"{named} is being changed, moved or sent by another process in this moment. Nothing was done. Repeat the call "
+        f"{named} is being changed, moved or sent by another process at this moment. Nothing was done. Repeat the call "
         "in a few seconds.",
         retry_after=_RETRY_SECONDS,
     )

@@ -25,7 +25,7 @@ class Replaced(Conflict):
 
     def __init__(self, mirror: Mirror) -> None:
         super().__init__(
-            f"The file of the mirror {mirror.path.stem} was replaced while it was filled. It is begun again."
+            f"The file of the mirror {mirror.path.stem} was replaced while it was being filled. Filling starts again."
         )
 
 

@@ -21,7 +21,7 @@ def check(path: Path, needed: int = 0) -> None:
         wanted = -(-(RESERVE + needed) // 2**20)
         raise ProviderUnavailable(
             f"The disk of the mirror {path.stem} is almost full: {disk.free // 2**20} MB are free, and"
-            f" {wanted} MB are needed to go on. The last {RESERVE // 2**20} MB are left to sends,"
+            f" {wanted} MB are needed to continue. The last {RESERVE // 2**20} MB are reserved for sends,"
             " drafts and ids of messages. Ask the operator to free space; what is in the mirror is kept.",
             details={"file": str(path)},
         )

@@ -172,7 +172,7 @@ class ByListing:
             page = await mailbox.changed_since(cursor, limit=_CHANGES)
             await self._settle(page)
             if page.has_more and page.cursor in known:
-                raise CursorExpired("The mail server says again and again that there are more changes.")
+                raise CursorExpired("The mail server keeps reporting that there are more changes.")
             known.add(page.cursor)
             changed = changed or bool(page.changed or page.removed)
             cursor, has_more = page.cursor, page.has_more

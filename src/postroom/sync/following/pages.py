@@ -38,7 +38,7 @@ async def pages_of(mailbox: Mailbox, folder_ref: str, *, first: int, size: int) 
         repeated = repeated + 1 if refs <= last else 0
         if page.has_more and repeated > _MOST_REPEATED:
             raise ProviderError(
-                "The mail server gives the same page of a folder again and again, so that its older messages cannot be"
+                "The mail server keeps returning the same page of a folder, so that its older messages cannot be"
                 " read. The mirror is not complete."
             )
         yield page

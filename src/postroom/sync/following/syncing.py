@@ -196,7 +196,7 @@ class Syncing:
             await self._round(engine)
         else:
             raise ProviderError(
-                "The mailbox changes, or is numbered anew, faster than it can be read. It is not complete."
+                "The mailbox changes, or is renumbered, faster than it can be read. It is not complete."
             )
         access = Access(self.mirror)
         is_all_there = not (await engine.is_behind() or await access.read(refusals.exist))
@@ -270,7 +270,7 @@ class Syncing:
     async def _after_block(self, engine: Engine) -> None:
         self._report()
         if self.mirror.is_rebuild_asked:
-            raise Conflict("The mirror is started over.")
+            raise Conflict("The mirror is being rebuilt.")
         space.check(self.mirror.path)
         await self._take_announced()
         age = self._tools.clock() - self._looked_at
@@ -351,7 +351,7 @@ def _defects_as_errors() -> Iterator[None]:
     except PostroomError:
         raise
     except Exception as error:
-        raise ProviderError(f"This is a defect of Postroom's: {_place(error)}. Please report it.") from error
+        raise ProviderError(f"This is a defect in Postroom: {_place(error)}. Please report it.") from error
 
 
 def _place(error: Exception) -> str:

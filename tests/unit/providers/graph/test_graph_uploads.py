@@ -153,7 +153,7 @@ async def test_a_place_to_go_on_from_that_cannot_be_is_an_error_and_leaves_nothi
 ) -> None:
     graph.cut_next("PUT", "upload")
     graph.answer_next("GET", "upload", json.dumps({"nextExpectedRanges": ranges}))
-    with pytest.raises(ProviderUnavailable, match="how to go on"):
+    with pytest.raises(ProviderUnavailable, match="how to continue"):
         await transport.stage(large(alice, bob))
     assert alice.messages == []
 
@@ -162,7 +162,7 @@ async def test_a_service_that_wants_the_same_piece_for_ever_is_given_up(
     graph: FakeGraph, alice: Mailbox, bob: Mailbox, transport: GraphTransport, small: None
 ) -> None:
     graph.answer_next("PUT", "upload", json.dumps({"nextExpectedRanges": ["0-"]}), times=5)
-    with pytest.raises(ProviderUnavailable, match="how to go on"):
+    with pytest.raises(ProviderUnavailable, match="how to continue"):
         await transport.stage(large(alice, bob))
     assert alice.messages == []
 

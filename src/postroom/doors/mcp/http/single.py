@@ -33,7 +33,7 @@ from postroom.doors.mcp.sdk_internals import error_of, lowlevel_server
 from postroom.doors.mcp.server import PostroomServer
 
 VERSION = "mcp-protocol-version"
-CUT_OFF = "The server ended this request. Look at what was done before you repeat it."
+CUT_OFF = "The server ended this request. Check what was done before you repeat it."
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 

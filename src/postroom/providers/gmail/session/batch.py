@@ -58,7 +58,7 @@ def _is_batch(answer: Answer) -> bool:
 def _parts(answer: Answer) -> list[bytes]:
     boundary = _BOUNDARY.search(answer.headers.get("content-type", "")) if _is_batch(answer) else None
     if boundary is None:
-        raise ProviderUnavailable(f"{answer.host} answered a batch of requests with something else. Try again later.")
+        raise ProviderUnavailable(f"{answer.host} did not answer a batch of requests as a batch. Try again later.")
     pieces = re.split(rb"(?:\A|\r?\n)--" + re.escape(boundary[1].encode()) + rb"(?:--)?[ \t]*(?:\r?\n|\Z)", answer.body)
     return [piece for piece in pieces[1:] if piece.strip()]
 

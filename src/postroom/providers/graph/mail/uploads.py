@@ -122,4 +122,4 @@ def _is_passing(error: ProviderError) -> bool:
 
 
 def _lost() -> ProviderError:
-    return ProviderError("The mail service does not say how to go on with an upload. Try again later.")
+    return ProviderError("The mail service does not say how to continue an upload. Try again later.")

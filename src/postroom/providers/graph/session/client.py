@@ -75,7 +75,7 @@ class Client:
         """One page of a list. A response without a list, taken for an empty one, would say that everything is gone."""
         found = await self.get(path, params, headers)
         if not isinstance(found.get("value"), list):
-            raise ProviderUnavailable("Microsoft answered with something else than a list. Try again later.")
+            raise ProviderUnavailable("Microsoft did not answer with a list. Try again later.")
         return found
 
     async def content(self, path: str, *, largest: int = LARGEST) -> bytes:
@@ -85,7 +85,7 @@ class Client:
         """A message's own bytes; a web page or JSON in their place is an error of something in between."""
         answer = await self._api.read(self._at(path), largest=largest)
         if answer.is_page or answer.is_json:
-            raise ProviderUnavailable(f"{answer.host} answered with something else than the message. Try again later.")
+            raise ProviderUnavailable(f"{answer.host} did not answer with the message. Try again later.")
         return answer.body
 
     async def pages(self, path: str, params: Params) -> AsyncIterator[list[JSON]]:

@@ -57,7 +57,7 @@ def find(session: Session, folder: Folder, node: Node, part: Rest | None = None,
     """The `wanted` newest messages of one folder, or of a part of it, with what merging several folders needs."""
     validity = session.open(folder.ref).validity
     if part is not None and part.below is not None and part.epoch != str(validity):
-        raise CursorExpired("This folder has been numbered anew.")
+        raise CursorExpired("The server has renumbered this folder.")
     uids, total = _matching(session, node, wanted, part)
     name = flavour_of(session).identity_item
     items = session.fetch(uids, f"UID {DATES} {name}".rstrip())

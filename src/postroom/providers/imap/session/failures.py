@@ -161,7 +161,7 @@ _MEANINGS: dict[str, tuple[type[PostroomError], str]] = {
     "UNAVAILABLE": _LATER,
     "INUSE": (ProviderUnavailable, "The mail server says that another program is using it. Try again later."),
     "SERVERBUG": (ProviderError, "The mail server reports an internal error. Contact its administrator."),
-    "CONTACTADMIN": (ProviderError, "The mail server asks to contact its administrator."),
+    "CONTACTADMIN": (ProviderError, "The mail server says to contact its administrator."),
     "LIMIT": (RateLimited, "The mail server's limit for this account is reached. Try again later."),
     "OVERQUOTA": (ProviderError, "The mailbox is full. Delete messages or ask for more space."),
     "NOPERM": (PermissionDenied, "The mail server does not allow that for this account."),

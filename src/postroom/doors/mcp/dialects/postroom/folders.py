@@ -20,7 +20,7 @@ toolset = Toolset("folders")
 async def delete_folder(
     gateway: Gateway, name: Annotated[str, Field(description="Full name")], account: AccountName = ""
 ) -> CallToolResult:
-    """Delete an empty folder. Inbox, Sent, Drafts and the like stay."""
+    """Delete an empty folder. Inbox, Sent, Drafts and the like cannot be deleted."""
     from postroom.service.organising import arranging
 
     view, operation_id = await arranging.delete_folder(gateway, name, account=named(account))
@@ -34,7 +34,7 @@ async def rename_folder(
     new_name: Annotated[str, Field(description="Last level only")],
     account: AccountName = "",
 ) -> CallToolResult:
-    """Rename a folder where it stands; folders below follow. Inbox, Sent, Drafts and the like stay."""
+    """Rename a folder in place; folders below follow. Inbox, Sent, Drafts and the like cannot be renamed."""
     from postroom.service.organising import renaming
 
     view, operation_id = await renaming.rename_folder(gateway, name, new_name, account=named(account))
@@ -62,7 +62,7 @@ async def rename_label(
 
 @toolset.tool("Delete label", returns=shapes.Written, destructive=True)
 async def delete_label(gateway: Gateway, ctx: Call, label: Label, account: AccountName = "") -> CallToolResult:
-    """Delete a label: it is taken off every email, and no email is deleted."""
+    """Delete a label: it is removed from every email, and no email is deleted."""
     from postroom.service.organising import arranging
 
     view = await arranging.delete_label(gateway, label, account=named(account), progress=ctx.report_progress)

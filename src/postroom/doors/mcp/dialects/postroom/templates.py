@@ -20,7 +20,7 @@ toolset = Toolset("templates")
 
 Name = Annotated[str, Field(description="Template name")]
 Defaults = Annotated[
-    dict[str, Any] | None, Field(description="Name to default; null: required. Others that occur are required")
+    dict[str, Any] | None, Field(description="Default by name; null: required. Undeclared ones are required")
 ]
 
 

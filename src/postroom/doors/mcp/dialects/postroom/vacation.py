@@ -47,7 +47,7 @@ async def set_vacation(
     enabled: Annotated[bool, Field(description="false: switch it off, with no other argument")],
     body: Annotated[str, Field(description="Plain text")] = "",
     subject: str = "",
-    first_day: Annotated[str, Field(description="YYYY-MM-DD or a moment with offset; empty: now")] = "",
+    first_day: Annotated[str, Field(description="YYYY-MM-DD or a time with offset; empty: now")] = "",
     last_day: Annotated[str, Field(description="Included; empty: until switched off")] = "",
     require_approval: RequireApproval = False,
     idempotency_key: Key = "",
@@ -55,7 +55,7 @@ async def set_vacation(
     account: AccountName = "",
 ) -> Order | SendView:
     """Switch the vacation reply on or off. On, everybody who writes gets it: without confirm it only returns a preview.
-    Off happens at once and cannot be undone."""
+    Switching it off takes effect at once and cannot be undone."""
     from postroom.service.sending import order, vacation
 
     request = vacation.VacationRequest(subject, body, first_day, last_day)

@@ -49,7 +49,7 @@ class ScopeMissing(Exception):
     def __init__(self, scopes: Sequence[str] = ()) -> None:
         super().__init__("scope")
         self.scopes = tuple(scopes)
-        self.message = "This access token admits to nothing here."
+        self.message = "This access token gives access to nothing here."
         if scopes:
             self.message = f"This needs an access token with more scopes: {' '.join(scopes)}."
 
