@@ -33,6 +33,7 @@ OPENS_FILES = {
     "store/audit/mirror.py": "lines below Logs",
     "store/clock.py": "the kernel's boot id",
     "store/sends/owner.py": "lock files in a folder of their own",
+    "store/sends/submissions.py": "a file beside the state file, by a suffix that no database has",
     "store/vault/folder.py": "new files only (O_EXCL)",
     "sync/file/lock.py": "lock files beside mirrors",
     "sync/file/mirror.py": "the request to start a mirror over",

@@ -38,6 +38,10 @@ from postroom.tracing import span
 log = logging.getLogger("postroom.outbox")
 _PARKED = 300.0  # how long a send that may not go out now waits before it is checked again
 _NOT_HERE = "This server does not send (dev mode or read-only); the message waits for one that does."
+_SUBMITTED = (
+    "Not sent again: it was submitted before, and the state file does not say how that ended; it may have been "
+    "restored from a backup. Look whether the message is in Sent."
+)
 # A transport that raises these never came to hand anything over.
 _NOT_SENT = (InvalidRequest, NotFound, PermissionDenied, Unsupported)
 
@@ -141,6 +145,8 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     account = await account_of(gateway, send)
     if isinstance(account, Pause):
         return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
+    if await gateway.in_thread(gateway.store.outbox.catch_up, send):
+        return await ask_a_person(gateway, send, _SUBMITTED)
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
     is_first = send.state in (State.RESERVED, State.HELD)
     try:

@@ -26,6 +26,7 @@ from postroom.store.sends.owner import Owner
 from postroom.store.sends.rate import Rate
 from postroom.store.sends.send_rows import LONGEST_REST, NewSend, Send, SendEvent, among
 from postroom.store.sends.states import CANCELLABLE, FINISHED, UNSENT, State
+from postroom.store.sends.submissions import Submissions
 from postroom.store.sends.transitions import Changes, Transitions, refused
 from postroom.store.settled_time import SettledTime
 
@@ -68,6 +69,7 @@ class Outbox:
         rate: Rate,
         previews: Previews,
         draft_holds: drafts.DraftHolds,
+        submissions: Submissions,
         transitions: Transitions,
     ) -> None:
         self._database = database
@@ -78,6 +80,7 @@ class Outbox:
         self._rate = rate
         self._previews = previews
         self._draft_holds = draft_holds
+        self._submissions = submissions
         self._transitions = transitions
 
     def prepare(self, new: NewSend) -> Send:
@@ -117,14 +120,28 @@ class Outbox:
     ) -> Send:
         """One step along the table. Conflict when the send is elsewhere, or another process works on it.
 
-        To SENDING: counts the attempt and stamps the rate token; RateLimited when the window has filled meanwhile.
+        To SENDING: counts the attempt, also beside the state file, and stamps the rate token; RateLimited when the
+        window has filled meanwhile.
         """
         if to in _GUARDED:
             raise InternalError(f"A send cannot be moved to {to.value} by advance.")
         expected = {expect} if isinstance(expect, State) else expect
         with self._database.transaction() as connection:
             self._mine(connection, send_id)
-            return self._transitions.move(connection, send_id, expected, to, changes)
+            moved = self._transitions.move(connection, send_id, expected, to, changes)
+        if to is State.SENDING:
+            self._submissions.note(moved.send_id, moved.attempt)
+        return moved
+
+    def catch_up(self, send: Send) -> bool:
+        """Whether it was submitted since the state file was as it is, which then learns of it."""
+        last = self._submissions.last(send.send_id)
+        if last <= send.attempt:
+            return False
+        with self._database.transaction() as connection:
+            self._mine(connection, send.send_id)
+            connection.execute("UPDATE outbox SET attempt = ?, doubtful = 1 WHERE send_id = ?", (last, send.send_id))
+        return True
 
     def cancel(self, send_id: str) -> Send:
         """From any state in which no submission is under way; Conflict otherwise. Any process may."""
