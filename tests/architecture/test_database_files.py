@@ -19,6 +19,7 @@ OPENS_FILES = {
     "doors/mcp/stdio.py": "its own standard streams, and the null device",
     "files/folders.py": "folders",
     "files/atomic_file.py": "new temporary files, and folders",
+    "files/lock_file.py": "lock files",
     "files/plain_file.py": "asks is_in_use first",
     "mime/processes/streams.py": "its own standard streams, and the null device",
     "mime/processes/worker_process.py": "the kernel's file about itself",
