@@ -19,7 +19,7 @@ from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.scripted_smtp import scripted_smtp
 
 from postroom.model.errors import InternalError, ProviderUnavailable
-from postroom.model.outcome import SubmitRequest
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
@@ -198,6 +198,39 @@ async def test_what_left_no_trace_in_the_mailbox_is_not_sent_again_after_a_backu
         await is_put_before_a_person(gate, place)
         assert (await approvals.resolve(gate.gateway, only(gate).send_id, "resend")).status == "sent"
         assert place.sent() == 2, "a person's word counts"
+
+
+async def test_what_was_cancelled_after_a_backup_stays_cancelled_when_the_backup_is_restored(
+    place: Place, tmp_path: Path
+) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), accounts=[place.account], hold_seconds=60)
+    async with rig() as gate:
+        held = await gate.send()
+    shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
+    async with rig() as gate:
+        await outbox.cancel_send(gate.gateway, held.send_id)
+    copied_over(tmp_path)
+    async with rig() as gate:
+        assert only(gate).state is State.HELD
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert (place.sent(), only(gate).state) == (0, State.CANCELLED)
+
+
+async def test_a_person_may_still_have_sent_what_was_dropped_after_a_backup(tmp_path: Path) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), hold_seconds=60)
+    async with rig() as gate:
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        await gate.send()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+    shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
+    async with rig() as gate:
+        await approvals.resolve(gate.gateway, only(gate).send_id, "drop")
+    copied_over(tmp_path)
+    async with rig() as gate:
+        assert (await approvals.resolve(gate.gateway, only(gate).send_id, "resend")).status == "sent"
+        assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_a_backup_that_is_copied_over_the_state_file_of_a_running_process_makes_it_send_nothing_twice(

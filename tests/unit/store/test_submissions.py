@@ -21,3 +21,12 @@ def test_an_entry_that_was_cut_short_hides_no_other(tmp_path: Path) -> None:
         path.write_bytes(cut)
         Submissions(path).note("s23456789ad", 1)
         assert Submissions(path).last("s23456789ad") == 1
+
+
+def test_a_send_that_was_stopped_is_known_apart_from_its_attempts(tmp_path: Path) -> None:
+    submissions = Submissions(tmp_path / "state.db.submissions")
+    submissions.note("s23456789ab", 2)
+    assert not submissions.is_stopped("s23456789ab")
+    submissions.note_stopped("s23456789ab")
+    assert (submissions.is_stopped("s23456789ab"), submissions.last("s23456789ab")) == (True, 2)
+    assert not submissions.is_stopped("s23456789ac")

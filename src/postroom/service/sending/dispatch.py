@@ -30,7 +30,7 @@ from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest
+from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest, was_decided
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 from postroom.tracing import span
@@ -147,6 +147,8 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
     if await gateway.in_thread(gateway.store.outbox.catch_up, send):
         return await ask_a_person(gateway, send, _SUBMITTED)
+    if await gateway.in_thread(gateway.store.outbox.was_stopped, send.send_id) and not await was_decided(gateway, send):
+        return await gateway.in_thread(gateway.store.outbox.cancel, send.send_id)
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
     is_first = send.state in (State.RESERVED, State.HELD)
     try:

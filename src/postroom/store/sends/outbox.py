@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Unpack
 
-from postroom.model.errors import Conflict, InternalError, PermissionDenied
+from postroom.model.errors import Conflict, InternalError, PermissionDenied, ProviderUnavailable
 from postroom.model.ids import Kind, new_handle
 from postroom.model.message import Page
 from postroom.model.outcome import SubmitRequest, WireEnvelope
@@ -146,7 +147,9 @@ class Outbox:
     def cancel(self, send_id: str) -> Send:
         """From any state in which no submission is under way; Conflict otherwise. Any process may."""
         with self._database.transaction() as connection:
-            return self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
+            cancelled = self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
+        self._note_stopped(cancelled)
+        return cancelled
 
     def withdraw(self, send_id: str) -> Send:
         """Take back what was prepared or asked about and promised to nobody: its key is free again."""
@@ -161,7 +164,18 @@ class Outbox:
             changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
             if verdict == "resend":
                 changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged again
-            return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+            decided = self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+        if verdict == "drop":
+            self._note_stopped(decided)
+        return decided
+
+    def _note_stopped(self, send: Send) -> None:
+        with suppress(ProviderUnavailable):  # it is stopped all the same, as long as no backup is put back
+            self._submissions.note_stopped(send.send_id)
+
+    def was_stopped(self, send_id: str) -> bool:
+        """Since the state file was as it is."""
+        return self._submissions.is_stopped(send_id)
 
     def get(self, send_id: str) -> Send:
         with self._database.read() as connection:
