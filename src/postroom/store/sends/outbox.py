@@ -121,18 +121,18 @@ class Outbox:
     ) -> Send:
         """One step along the table. Conflict when the send is elsewhere, or another process works on it.
 
-        To SENDING: counts the attempt, also beside the state file, and stamps the rate token; RateLimited when the
-        window has filled meanwhile.
+        To SENDING: counts the attempt and stamps the rate token; RateLimited when the window has filled meanwhile.
         """
         if to in _GUARDED:
             raise InternalError(f"A send cannot be moved to {to.value} by advance.")
         expected = {expect} if isinstance(expect, State) else expect
         with self._database.transaction() as connection:
             self._mine(connection, send_id)
-            moved = self._transitions.move(connection, send_id, expected, to, changes)
-        if to is State.SENDING:
-            self._submissions.note(moved.send_id, moved.attempt)
-        return moved
+            return self._transitions.move(connection, send_id, expected, to, changes)
+
+    def note_submission(self, sending: Send) -> None:
+        """Beside the state file, before the first byte is sent. ProviderUnavailable where that fails."""
+        self._submissions.note(sending.send_id, sending.attempt)
 
     def catch_up(self, send: Send) -> bool:
         """Whether it was submitted since the state file was as it is, which then learns of it."""
