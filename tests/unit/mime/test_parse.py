@@ -97,6 +97,14 @@ def test_raw_8_bit_headers_are_read_by_the_charset_of_the_text(charset: str) -> 
     assert parse(raw).subject == "Grüße"
 
 
+def test_raw_japanese_headers_are_read_as_their_bytes_say() -> None:
+    name = "会議の件".encode("iso2022_jp").decode()
+    raw = mail(f'Subject: {name}\nFrom: "{name}" <a@b.example>\nContent-Type: application/pdf; name="{name}.pdf"', "x")
+    parsed = parse(raw)
+    assert (parsed.subject, parsed.sender.name) == ("会議の件", "会議の件")
+    assert parsed.attachments[0].filename == "会議の件.pdf"
+
+
 def test_a_raw_cyrillic_header_is_read_by_the_charset_of_the_text() -> None:
     raw = mail("Subject: Привет\nContent-Type: text/plain; charset=koi8-r", "Мир", encoding="koi8-r")
     parsed = parse(raw)
