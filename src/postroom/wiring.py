@@ -202,6 +202,7 @@ async def open_working_gateway(settings: Settings) -> AsyncIterator[Gateway]:
             await gateway.in_thread(gateway.store.pauses.try_soon)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_prepare)
+            tasks.start_soon(_withdraw, gateway)
             if works:
                 tasks.start_soon(_work, gateway)
                 tasks.start_soon(_run_rules, gateway)
@@ -232,6 +233,13 @@ async def _load(modules: Sequence[str]) -> None:
         with suppress(Exception):
             import_module(name)
         await anyio.sleep(BETWEEN_MODULES)
+
+
+async def _withdraw(gateway: Gateway) -> None:
+    await anyio.sleep(FIRST_BREATH)
+    from postroom.service.accounts import withdrawals
+
+    await withdrawals.apply(gateway)
 
 
 async def _work(gateway: Gateway) -> None:

@@ -61,9 +61,9 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def stop(server: HttpProcess) -> None:
+def stop(server: HttpProcess, by: signal.Signals = signal.SIGTERM) -> None:
     """And wait until it has begun to: it takes no connections any more."""
-    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(by)
     try:
         while True:
             server.connect().close()
@@ -98,6 +98,19 @@ async def test_a_send_on_the_wire_is_finished_and_answered(
         assert server.process.wait(PATIENCE) == -signal.SIGTERM
     assert await outbox(config, tmp_path) == ["done"]
     assert (len(smtp.taken), smtp.held["END"].times) == (1, 1)
+
+
+async def test_a_send_on_the_wire_outlives_the_terminal(
+    config: Path, tmp_path: Path, smtp: Script, thread: ThreadPoolExecutor
+) -> None:
+    with http_process(tmp_path, config=config) as server:
+        answer = sending(server, thread, smtp)
+        stop(server, signal.SIGHUP)
+        server.process.send_signal(signal.SIGHUP)  # its shell sends one, and its end another
+        smtp.held["END"].released.set()
+        assert b"sent" in answer.result(PATIENCE)
+        assert server.process.wait(PATIENCE) == -signal.SIGHUP
+    assert await outbox(config, tmp_path) == ["done"]
 
 
 @pytest.mark.parametrize("is_repeated", [True, False])

@@ -154,3 +154,22 @@ def test_a_sync_beside_another_one_says_why_that_one_fails(home: Path) -> None:
         told, _ = postroom(home, "sync").communicate(timeout=60)
     assert "Another process is synchronizing the account mine already. Its latest run failed: The login was" in told
     mirror.close()
+
+
+def test_an_account_that_is_removed_leaves_the_running_server_and_nothing_behind(home: Path) -> None:
+    with (home / "postroom.toml").open("a") as config:
+        config.write('[[accounts]]\nname = "other"\nprovider = "local"\naddress = "other@example.test"\n')
+    mirror = Mirror(mirror_path(home, "mine"))
+    server = postroom(home, "serve")
+    try:
+        wait_until_complete(mirror)
+        removed = postroom(home, "accounts", "remove", "mine")
+        told, _ = removed.communicate(timeout=60)
+        assert removed.returncode == 0, told
+        assert "still running" not in told  # whoever followed it has stopped doing so
+        assert list((home / "mirrors").iterdir()) == []
+        assert server.poll() is None
+    finally:
+        server.kill()
+        server.communicate(timeout=60)
+    mirror.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack, closing
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.scripted_smtp import scripted_smtp
 
 from postroom.model.errors import InternalError, ProviderUnavailable
-from postroom.model.outcome import SubmitRequest
+from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
 from postroom.service.views import SendView
@@ -57,11 +58,13 @@ def only(gate: GateRig) -> Send:
 
 
 async def all_is_sent_and_the_backup_restored(rig: Opened, home: Path, sends: Callable[[GateRig], Any]) -> None:
+    """With the file that notes submissions, of which there was none yet."""
     shutil.copy(home / "state.db", home / "backup.db")
     async with rig() as gate:
         await sends(gate)
         assert only(gate).state is State.DONE
     shutil.copy(home / "backup.db", home / "state.db")
+    (home / "state.db.submissions").unlink()
 
 
 async def test_what_was_sent_after_a_backup_is_put_before_a_person_when_the_backup_is_restored(
@@ -158,3 +161,122 @@ async def test_a_mailbox_that_can_never_be_searched_in_time_delays_a_message_by_
         time.pass_(3600)
         await worker.work_once(gate.gateway)
         assert (only(gate).state, await gate.inbox()) == (State.DONE, ["Lunch?"])
+
+
+def copied_over(home: Path) -> None:
+    """By another program, into the file as it stands."""
+    subprocess.run(["cp", home / "backup.db", home / "state.db"], check=True)
+
+
+async def is_held_and_then_sent(gate: GateRig, home: Path) -> None:
+    """Without a copy in Sent; the backup is from between the two."""
+    assert (await gate.send(save_to_sent=False)).status == "held"
+    with closing(sqlite3.connect(home / "state.db")) as state, closing(sqlite3.connect(home / "backup.db")) as copy:
+        state.backup(copy)
+    gate.time.pass_(60)
+    await worker.work_once(gate.gateway)
+    assert only(gate).state is State.DONE
+
+
+async def is_put_before_a_person(gate: GateRig, place: Place) -> None:
+    assert only(gate).state is State.HELD
+    await worker.work_once(gate.gateway)
+    row = only(gate)
+    assert (place.sent(), row.state) == (1, State.NEEDS_HUMAN)
+    assert "it was submitted before" in (row.outcome or {})["reason"]
+
+
+async def test_what_left_no_trace_in_the_mailbox_is_not_sent_again_after_a_backup_was_restored(
+    place: Place, tmp_path: Path
+) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), accounts=[place.account], hold_seconds=60)
+    async with rig() as gate:
+        await is_held_and_then_sent(gate, tmp_path)
+    copied_over(tmp_path)
+    async with rig() as gate:
+        gate.time.pass_(60)
+        await is_put_before_a_person(gate, place)
+        assert (await approvals.resolve(gate.gateway, only(gate).send_id, "resend")).status == "sent"
+        assert place.sent() == 2, "a person's word counts"
+
+
+async def test_what_was_cancelled_after_a_backup_stays_cancelled_when_the_backup_is_restored(
+    place: Place, tmp_path: Path
+) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), accounts=[place.account], hold_seconds=60)
+    async with rig() as gate:
+        held = await gate.send()
+    shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
+    async with rig() as gate:
+        await outbox.cancel_send(gate.gateway, held.send_id)
+    copied_over(tmp_path)
+    async with rig() as gate:
+        assert only(gate).state is State.HELD
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert (place.sent(), only(gate).state) == (0, State.CANCELLED)
+
+
+async def test_a_person_may_still_have_sent_what_was_dropped_after_a_backup(tmp_path: Path) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), hold_seconds=60)
+    async with rig() as gate:
+        (await gate.meddle()).before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        await gate.send()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+    shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
+    async with rig() as gate:
+        await approvals.resolve(gate.gateway, only(gate).send_id, "drop")
+    copied_over(tmp_path)
+    async with rig() as gate:
+        assert (await approvals.resolve(gate.gateway, only(gate).send_id, "resend")).status == "sent"
+        assert await gate.inbox() == ["Lunch?"]
+
+
+async def test_a_backup_that_is_copied_over_the_state_file_of_a_running_process_makes_it_send_nothing_twice(
+    place: Place, tmp_path: Path
+) -> None:
+    async with gate_rig(tmp_path, accounts=[place.account], hold_seconds=60) as gate:
+        await is_held_and_then_sent(gate, tmp_path)
+        with closing(sqlite3.connect(tmp_path / "state.db")) as state:
+            state.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        copied_over(tmp_path)
+        await is_put_before_a_person(gate, place)
+
+
+async def test_a_send_that_is_being_submitted_as_a_backup_is_copied_over_the_state_file_is_not_submitted_twice(
+    tmp_path: Path,
+) -> None:
+    async with gate_rig(tmp_path, hold_seconds=60) as gate:
+        assert (await gate.send()).status == "held"
+        with closing(sqlite3.connect(tmp_path / "state.db")) as state:
+            state.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copyfile(tmp_path / "state.db", tmp_path / "backup.db")
+        meddled = await gate.meddle()
+
+        def restored(_: SubmitRequest) -> None:
+            with closing(sqlite3.connect(tmp_path / "state.db")) as state:
+                state.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            copied_over(tmp_path)
+
+        meddled.before = restored  # type: ignore[assignment]
+        gate.time.pass_(60)
+        for _ in range(3):
+            await worker.work_once(gate.gateway)
+            gate.time.pass_(3600)
+        assert (len(meddled.submitted), await gate.inbox()) == (1, ["Lunch?"])
+        assert only(gate).state is State.NEEDS_HUMAN
+
+
+async def test_while_the_file_of_submissions_cannot_be_written_a_message_waits(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        meddled = await gate.meddle()
+        (tmp_path / "state.db.submissions").symlink_to("elsewhere")
+        assert (await gate.send()).status == "held"
+        assert "state.db.submissions" in (only(gate).outcome or {})["reason"]
+        await worker.work_once(gate.gateway)
+        assert (meddled.submitted, await gate.inbox()) == ([], [])
+        (tmp_path / "state.db.submissions").unlink()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert await gate.inbox() == ["Lunch?"]

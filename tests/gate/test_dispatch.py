@@ -79,7 +79,10 @@ async def test_what_could_not_even_be_tried_is_put_before_a_person_after_five_da
         assert (after.state, after.outcome["reason"]) == (State.NEEDS_HUMAN, "The server is away.")
 
 
-@pytest.mark.parametrize("error", [Conflict("Somebody else has it."), RateLimited("Later.", retry_after=60)])
+FULL_HOUR = RateLimited("Later.", reason="send_limit", retry_after=60)
+
+
+@pytest.mark.parametrize("error", [Conflict("Somebody else has it."), FULL_HOUR])
 async def test_what_others_hold_up_is_no_trouble_of_the_mail_however_long_it_lasts(tmp_path, error: PostroomError):
     async with gate_rig(tmp_path, hold_seconds=60) as gate:
         view = await gate.send()

@@ -16,6 +16,7 @@ from postroom.model.errors import (
     InternalError,
     InvalidRequest,
     ProviderUnavailable,
+    RateLimited,
 )
 from postroom.service.sending import outbox, send, worker
 from postroom.service.sending.approval import approvals
@@ -411,12 +412,13 @@ async def test_a_login_that_is_refused_when_staging_pauses_the_account(tmp_path)
         assert await gate.inbox() == ["Lunch?"]
 
 
-async def test_a_provider_that_is_away_for_days_when_it_should_stage_is_put_before_a_person(tmp_path):
+@pytest.mark.parametrize("trouble", [ProviderUnavailable("It is away."), RateLimited("It is away.", retry_after=7200)])
+async def test_a_provider_that_is_away_for_days_when_it_should_stage_is_put_before_a_person(tmp_path, trouble):
     async with gate_rig(tmp_path) as gate:
         stages = await staging(gate)
 
         def before(_: str) -> None:
-            raise ProviderUnavailable("It is away.")
+            raise trouble
 
         stages.before = before
         view = await gate.send()

@@ -98,8 +98,9 @@ def _bad_name(reason: str) -> InvalidRequest:
 
 
 def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
-    """Find by ref, exact name, then role, then name without regard to case, then as it is shown. Exact names win over
-    roles, and refs over names: if one folder's name equals another one's ref, that ref still names its own folder."""
+    """Find by ref, exact name, then role, then name without regard to case, then as it is shown; the last two only
+    where they mean one folder. Exact names win over roles, and refs over names: if one folder's name equals another
+    one's ref, that ref still names its own folder."""
     for folder in folders:
         if folder.ref == wanted:
             return folder
@@ -111,7 +112,7 @@ def match_folder(folders: list[Folder], wanted: str) -> Folder | None:
         if folder.role is not None and (folder.role.value == low or ALIASES.get(low) == folder.role):
             return folder
     alike = [folder for folder in folders if folder.name.casefold() == low]
-    return alike[0] if alike else _shown_as(folders, wanted)
+    return alike[0] if len(alike) == 1 else _shown_as(folders, wanted)
 
 
 def _shown_as(folders: list[Folder], wanted: str) -> Folder | None:

@@ -27,6 +27,15 @@ class FoundAndFetched(Protocol):
 
 
 @runtime_checkable
+class Greeted(Protocol):
+    """Can tell a server that does not respond at all from one that takes long over an answer."""
+
+    async def greeting(self) -> None:
+        """Returns as soon as the server responds to a new connection, or the attempt fails, whatever the reason."""
+        ...
+
+
+@runtime_checkable
 class Conversations(Protocol):
     """Knows which thread refs are of one conversation, where the server itself cannot tell."""
 

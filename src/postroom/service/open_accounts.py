@@ -207,12 +207,14 @@ class Accounts:
         self._locks = {name: anyio.Lock() for name in self._configured}
         self._failures: dict[str, PostroomError] = {}  # of the latest attempt, while others wait for it
         self._withheld: tuple[AccountSettings, ...] = ()
+        self._withdrawn: set[str] = set()  # their names are no longer in the settings
         self.owners: frozenset[str] | None = None  # the only accounts whose state may be shown; None: of any
 
     def only(self, names: Collection[str]) -> Accounts:
         """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
         view = Accounts([account for account in self.configured if account.name in names], self._opener)
         view._open, view._locks, view._failures = self._open, self._locks, self._failures
+        view._withdrawn = self._withdrawn
         view.owners = frozenset(view._configured)
         view._withheld = tuple(account for account in self.configured if account.name not in names)
         return view
@@ -221,37 +223,67 @@ class Accounts:
         """Whether state kept for that account, or for a shared mailbox it opens, may be shown."""
         return self.owners is None or account.partition(OF_ANOTHER)[0] in self.owners
 
+    def withdraw(self, names: Collection[str]) -> None:
+        """From here on, these are unknown, here and in every view; all others are known. What they were opened for
+        goes on to its end."""
+        self._withdrawn.clear()
+        self._withdrawn.update(names)
+
+    def _is_withdrawn(self, name: str) -> bool:
+        return name.partition(OF_ANOTHER)[0] in self._withdrawn
+
+    @property
+    def _known(self) -> Mapping[str, AccountSettings]:
+        if not self._withdrawn:
+            return self._configured
+        return {name: account for name, account in self._configured.items() if name not in self._withdrawn}
+
     @property
     def configured(self) -> tuple[AccountSettings, ...]:
-        return tuple(self._configured.values())
+        return tuple(self._known.values())
 
     def outages(self) -> dict[str, datetime]:
         """Of the accounts that may be seen here: see `Opener.outages`."""
-        return {name: since for name, since in self._opener.outages().items() if self.may_see(name)}
+        return {
+            name: since
+            for name, since in self._opener.outages().items()
+            if self.may_see(name) and not self._is_withdrawn(name)
+        }
 
     def names(self, wanted: str | None) -> list[str]:
         """The accounts of a request: the default, one by name, or ``all``."""
-        if wanted == "all" and "all" not in self._configured:
-            return list(self._configured)
+        if wanted == "all" and "all" not in self._known:
+            return list(self._known)
         return [self.named(wanted).name]
 
     def named(self, wanted: str | None) -> AccountSettings:
-        if not self._configured:
+        if not self._known:
             raise InvalidRequest("No account is configured. Add one to postroom.toml.", reason="account_not_configured")
         if wanted is None:
-            return next(iter(self._configured.values()))
-        for account in self._configured.values():
+            return self._default()
+        for account in self._known.values():
             if wanted == account.name or (account.address and Address(wanted).key == Address(account.address).key):
                 return account
         owner, _, user_id = wanted.partition(OF_ANOTHER)
-        if user_id and owner in self._configured:
+        if user_id and owner in self._known:
             return self._derived(owner, user_id)
         raise self._unknown(wanted)
+
+    def _default(self) -> AccountSettings:
+        """Never another one while this runs: whoever leaves the account out means that one."""
+        name = next(iter(self._configured))
+        if name in self._known:
+            return self._known[name]
+        raise InvalidRequest(
+            f"The default account {name} was removed from the settings. Name one of: {', '.join(self._known)}.",
+            reason="unknown_account",
+            details={"field": "account", "account": name},
+        )
 
     def _unknown(self, wanted: str) -> InvalidRequest:
         what = "This takes one account, not all" if wanted == "all" else f"There is no account {wanted[:80]!r}"
         return InvalidRequest(
-            f"{what}. Use one of: {', '.join(self._configured)}.",
+            f"{what}. Use one of: {', '.join(self._known)}.",
             reason="unknown_account",
             details={"field": "account", "account": wanted[:80]},
         )
@@ -324,7 +356,7 @@ class Accounts:
         )
 
     async def _mailbox(self, settings: AccountSettings) -> Mailbox:
-        if settings.name in self._configured:
+        if settings.name in self._known:
             return self._opener.mailbox(settings)
         owner = await self.open(settings.name.split(OF_ANOTHER, 1)[0])
         if not owner.capabilities.has_shared_mailboxes:

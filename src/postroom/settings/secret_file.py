@@ -12,6 +12,7 @@ from pathlib import Path
 
 from postroom.files import atomic_file
 from postroom.model.errors import AuthRequired
+from postroom.settings.mailboxes import named
 from postroom.settings.problems import SettingsError
 
 KEY_NAME = "secrets.key"
@@ -94,5 +95,5 @@ def _name(account: str, secret: str) -> bytes:
 
 
 def _unreadable(account: str, secret: str, why: str) -> AuthRequired:
-    fix = f"Store it again: postroom accounts login {account}"
-    return AuthRequired(f"The stored {secret} of account {account} cannot be read ({why}). {fix}")
+    fix = f"Store it again: postroom accounts login {named(account)}"
+    return AuthRequired(f"The stored {secret} of account {named(account)} cannot be read ({why}). {fix}")

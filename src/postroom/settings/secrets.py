@@ -1,6 +1,7 @@
 """Secrets, fetched when they are needed: from the settings, a variable, a file, or where `keep` stored them.
 
-`keep` prefers the system's keyring; on a machine without one it writes an encrypted file in the home folder.
+`keep` prefers the system's keyring; on a machine without one it writes an encrypted file in the home folder. What is
+stored is under the `secrets_name` of the account, or else under its name alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from postroom.settings import secret_file
 from postroom.settings.accounts import Account
 from postroom.settings.exposure import how_to_close, is_exposed
 from postroom.settings.fields import Section
+from postroom.settings.mailboxes import named, secrets_name
 from postroom.settings.oauth import OAuthSettings
 from postroom.settings.paths import home_folder
 from postroom.settings.sections import ServerSettings
@@ -30,7 +32,7 @@ def resolve(account: Account, secret: str, *, environ: Mapping[str, str] | None 
     AuthRequired when the settings name a variable or a file that does not exist: continuing without it would only
     fail later, and less clearly.
     """
-    return _resolved(account, account.name, secret, os.environ if environ is None else environ)
+    return _resolved(account, account, secret, os.environ if environ is None else environ)
 
 
 def is_at_hand(account: Account, secret: str) -> bool:
@@ -38,13 +40,13 @@ def is_at_hand(account: Account, secret: str) -> bool:
     return getattr(account, secret) is not None or bool(getattr(account, f"{secret}_env"))
 
 
-def client_secret(account: str, oauth: OAuthSettings) -> str:
+def client_secret(account: Account, oauth: OAuthSettings) -> str:
     """Empty if the service issues none to programs on people's machines."""
     return _resolved(oauth, account, "client_secret", os.environ) or ""
 
 
-def _resolved(section: Section, account: str, secret: str, environ: Mapping[str, str]) -> str | None:
-    where = f"account {account}: {secret}"
+def _resolved(section: Section, account: Account, secret: str, environ: Mapping[str, str]) -> str | None:
+    where = f"account {account.name}: {secret}"
     written: SecretStr | None = getattr(section, secret)
     if written is not None:
         return written.get_secret_value()
@@ -52,12 +54,31 @@ def _resolved(section: Section, account: str, secret: str, environ: Mapping[str,
         return _from_variable(variable, f"{where}_env", environ)
     if path := getattr(section, f"{secret}_file"):
         return _from_file(path, f"{where}_file")
-    return kept(account, secret, environ=environ)
+    return in_either_place(secrets_name(account), secret, environ=environ)
+
+
+def in_either_place(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:
+    found = kept(account, secret, environ=environ)
+    return found if found is not None or named(account) == account else kept(named(account), secret, environ=environ)
+
+
+def in_use(account: str, secret: str, *, environ: Mapping[str, str]) -> str:
+    """Which of the two names it is under."""
+    return account if _is_kept(account, secret, environ) else named(account)
 
 
 def kept(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:
     """The file first: if there is one, it was stored last."""
     return secret_file.read(home_folder(environ), account, secret) or from_keyring(account, secret)
+
+
+def replace(account: str, secret: str, value: str, *, environ: Mapping[str, str], in_file: bool = False) -> str:
+    """`keep`, in place of the one that was used until now."""
+    before = in_use(account, secret, environ=environ)
+    place = keep(account, secret, value, environ=environ, in_file=in_file)
+    if before != account:
+        forget(before, secret, environ=environ)
+    return place
 
 
 def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], in_file: bool = False) -> str:
@@ -71,6 +92,10 @@ def keep(account: str, secret: str, value: str, *, environ: Mapping[str, str], i
 
 def lies_in_file(account: str, secret: str, *, environ: Mapping[str, str]) -> bool:
     return secret_file.exists(home_folder(environ), account, secret)
+
+
+def _is_kept(account: str, secret: str, environ: Mapping[str, str]) -> bool:
+    return lies_in_file(account, secret, environ=environ) or from_keyring(account, secret) is not None
 
 
 def forget(account: str, secret: str, *, environ: Mapping[str, str]) -> None:

@@ -24,6 +24,7 @@ from postroom.store.sends.outbox import Outbox
 from postroom.store.sends.owner import Owner
 from postroom.store.sends.pauses import Pauses
 from postroom.store.sends.rate import Rate, RateLimit
+from postroom.store.sends.submissions import Submissions
 from postroom.store.sends.transitions import Transitions
 from postroom.store.sends.worklist import WorkList
 from postroom.store.settled_time import SettledTime
@@ -52,9 +53,10 @@ class Store:
         transitions = Transitions(clock, self._owner.name, self.keys, self.rate)
         self.previews = Previews(database, clock)
         self.draft_holds = DraftHolds(database, self._owner)
+        submissions = Submissions(database.path.with_name(database.path.name + ".submissions"))
         self.outbox = Outbox(
             *(database, clock, self._settled, self._owner, self.keys, self.rate, self.previews, self.draft_holds),
-            transitions,
+            *(submissions, transitions),
         )
         self.worklist = WorkList(database, clock, self._owner, transitions)
         self.approvals = Approvals(database, clock, self.keys, self.draft_holds, transitions)

@@ -53,8 +53,8 @@ class Content:
 
     def people(self, name: str) -> list[Person]:
         if name not in self._people:
-            found = getaddresses([header_text(value) for value in self.head.get_all(name, [])])
-            self._people[name] = [(shown, address) for shown, address in found if address]
+            found = getaddresses([str(value) for value in self.head.get_all(name, [])])
+            self._people[name] = [(header_text(shown), address) for shown, address in found if address]
         return self._people[name]
 
     @property

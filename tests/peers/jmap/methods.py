@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -164,10 +166,16 @@ def vacation_set(state: State, arguments: Arguments) -> dict[str, Any]:
 
 
 def script_get(state: State, arguments: Arguments) -> dict[str, Any]:
-    return _listed(state.scripts, arguments, "1")
+    return _listed(state.scripts, arguments, _as_they_are(state.scripts))
+
+
+def _as_they_are(scripts: dict[str, dict[str, Any]]) -> str:
+    return hashlib.sha256(json.dumps(scripts).encode()).hexdigest()
 
 
 def script_set(state: State, arguments: Arguments) -> dict[str, Any]:
+    if arguments.get("ifInState") not in (None, _as_they_are(state.scripts)):
+        raise Refused("stateMismatch")
     created, refused = {}, {}
     for key, wanted in (arguments.get("create") or {}).items():
         if not _is_script(state, wanted["blobId"]):

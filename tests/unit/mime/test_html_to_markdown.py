@@ -108,6 +108,7 @@ def test_a_picture_without_words_says_nothing_beside_a_long_text() -> None:
         ("<p>x<b> für </b>y</p>", "x **für** y"),
         ("<p>a<em>(x)</em>b</p>", "a*(x)*b"),
         ("<p><del>ü</del> <s>(y)</s>z</p>", "~~ü~~ ~~(y)~~z"),
+        ('<p><span style="Text-Decoration: Line-Through">$199</span> $99</p>', "~~$199~~ $99"),
         (
             "<p>Use &lt;b&gt; or &lt;img src=x&gt;, a &lt; b, &lt;me@x.example&gt;</p>",
             r"Use \<b> or \<img src=x>, a < b, <me@x.example>",

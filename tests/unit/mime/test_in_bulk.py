@@ -127,9 +127,22 @@ def test_a_mail_that_is_read_alone_is_not_blamed_for_what_others_do_to_their_rea
         assert ours.read_alone("c")[0] == "C"
 
 
+def test_a_reader_that_is_stopped_is_lost_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No alarm of its own goes off in it."""
+    monkeypatch.setattr(readers, "_START", 5.0)
+    with readers.Readers(odd_mails.read, odd_mails.instead, 1, patience=1.0) as ours:
+        ((_, process),) = ours.results(ours.give(["a"])) or [("", 0)]
+        assert process
+        os.kill(process, signal.SIGSTOP)
+        given = [ours.give([mail]) for mail in ("b", "c")]
+        assert [ours.results(one) for one in given] == [None, None]
+        assert [ours.read_alone(mail)[0] for mail in "bc"] == ["B", "C"]
+        assert not Path(f"/proc/{process}").exists()
+
+
 @pytest.mark.usefixtures("few_are_many")
 def test_where_no_process_can_be_had_the_caller_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_pool", lambda _count: None)
+    monkeypatch.setattr(readers, "_pool", lambda _count, _patience: None)
     mails = [f"m{number}" for number in range(20)]
     found = results(mails)
     assert texts(found) == [mail.upper() for mail in mails]

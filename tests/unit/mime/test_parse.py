@@ -97,6 +97,14 @@ def test_raw_8_bit_headers_are_read_by_the_charset_of_the_text(charset: str) -> 
     assert parse(raw).subject == "Grüße"
 
 
+def test_raw_japanese_headers_are_read_as_their_bytes_say() -> None:
+    name = "会議の件".encode("iso2022_jp").decode()
+    raw = mail(f'Subject: {name}\nFrom: "{name}" <a@b.example>\nContent-Type: application/pdf; name="{name}.pdf"', "x")
+    parsed = parse(raw)
+    assert (parsed.subject, parsed.sender.name) == ("会議の件", "会議の件")
+    assert parsed.attachments[0].filename == "会議の件.pdf"
+
+
 def test_a_raw_cyrillic_header_is_read_by_the_charset_of_the_text() -> None:
     raw = mail("Subject: Привет\nContent-Type: text/plain; charset=koi8-r", "Мир", encoding="koi8-r")
     parsed = parse(raw)
@@ -266,6 +274,29 @@ def test_a_very_long_file_name_keeps_its_extension() -> None:
     name = parse(multipart("mixed", TEXT, part)).attachments[0].filename
     assert name.endswith(".pdf")
     assert len(name) <= 180
+
+
+INLINE = "Content-Disposition: inline; filename={0}\n\n"
+
+
+def test_a_letter_that_is_named_and_called_inline_is_the_letter() -> None:
+    plain, rich = (
+        f"Content-Type: text/{kind}; name=a\n{INLINE.format('a')}the {kind} words" for kind in ("plain", "html")
+    )
+    picture = f"Content-Type: image/png\n{INLINE.format('a.png')}x"
+    alone = parse(mail(plain.partition("\n\n")[0], "the plain words"))
+    assert (alone.body.text, alone.attachments) == ("the plain words", ())
+    both = parse(multipart("alternative", plain, rich))
+    assert (both.body.text, both.body.html, both.attachments) == ("the plain words", "the html words", ())
+    assert parse(multipart("mixed", rich, picture)).body.html == "the html words"
+
+
+@pytest.mark.parametrize("before", [TEXT, HTML, "Content-Type: application/pdf; name=a.pdf\n\nx"])
+def test_a_named_text_after_anything_else_is_a_file(before: str) -> None:
+    notes = f"Content-Type: text/plain\n{INLINE.format('notes.txt')}notes"
+    parsed = parse(multipart("mixed", before, notes))
+    assert "notes" not in parsed.body.text + parsed.body.html
+    assert parsed.attachments[-1].filename == "notes.txt"
 
 
 def test_a_named_text_is_a_file_but_a_named_letter_is_the_letter() -> None:

@@ -49,6 +49,7 @@ def read(raw: bytes) -> None:
 @pytest.mark.parametrize("name", MAILS)
 def test_twice_as_much_text_beyond_the_bounds_makes_no_more_calls(name: str) -> None:
     once, twice = MAILS[name](SIZE), MAILS[name](2 * SIZE)
+    read(MAILS[name](SIZE // 2))  # what the first message loads does not count
     assert calls_of(lambda: read(twice)) - calls_of(lambda: read(once)) < 50
 
 

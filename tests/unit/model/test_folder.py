@@ -56,6 +56,11 @@ def test_a_folder_is_found_by_what_is_shown_of_its_name(name: str) -> None:
         assert found.ref == "7"
 
 
+def test_of_folders_that_differ_in_case_only_none_is_guessed() -> None:
+    folders = [Folder("1", "Work"), Folder("2", "work")]
+    assert [match_folder(folders, name) for name in ("Work", "work", "WORK")] == [*folders, None]
+
+
 def test_of_folders_that_look_the_same_none_is_guessed() -> None:
     folders = [Folder("1", "Plan "), Folder("2", "Plan\u200b")]
     assert match_folder(folders, "Plan") is None

@@ -28,9 +28,8 @@ class Desk:
 
     def __init__(self, mirrored: Mirrored, proxy: FaultProxy, *, max_age: float, catches_up: bool) -> None:
         self.mirrored, self.proxy = mirrored, proxy
-        self.account = imap_account(
-            mirrored.dovecot, mirrored.user, port=proxy.port, timeout=2, **({"mirror": "full"} | mirrored.changes)
-        )
+        usual: dict[str, Any] = {"mirror": "full", "port": proxy.port, "timeout": 2}
+        self.account = imap_account(mirrored.dovecot, mirrored.user, **(usual | mirrored.changes))
         self.asked: Counter[str] = Counter()
         self._bare = ImapMailbox(self.account, ProviderContext(mirrored.mirror.path.parent))
         self.server: Any = Layered(self._bare, "imap", [self._count])

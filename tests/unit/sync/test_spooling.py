@@ -333,7 +333,7 @@ async def test_a_fill_leaves_the_last_of_a_disk_to_others(
     mirrored.mirror.status()
     disk = Disk(mirrored, room=0)
     monkeypatch.setattr(shutil, "disk_usage", disk.usage)
-    with pytest.raises(ProviderUnavailable, match=r"mirror mine is almost full.*is kept"):
+    with pytest.raises(ProviderUnavailable, match=r"mirror mine is almost full.* 64 MB .* up to 192 MB .*is kept"):
         await mirrored.sync()
     assert "almost full" in mirrored.mirror.status().last_error
     assert not mirrored.mirror.spool.exists()

@@ -82,6 +82,17 @@ async def vault(gateway: Gateway) -> Finding:
     return Finding("vault", not troubles, text + fix if troubles else str(gateway.vault.root))
 
 
+async def strangers(gateway: Gateway) -> AsyncIterator[Finding]:
+    """Sends of accounts that have another name or are gone. Another settings file may still have them."""
+    from postroom.service.sending.outbox import list_outbox
+
+    mine = {account.name for account in gateway.settings.accounts}
+    page = await list_outbox(gateway, limit=100)
+    if others := sorted({row.account.partition("/")[0] for row in page.results} - mine):
+        names = ", ".join(others)
+        yield Finding("outbox", True, f"has sends of {names}, not in these settings: postroom outbox list shows them")
+
+
 async def account(gateway: Gateway, name: str) -> AsyncIterator[Finding]:
     """Connection, folders, reading, a draft if writing is allowed, the logins of SMTP and ManageSieve. If the
     connection fails, only what its mirror has is still looked at."""

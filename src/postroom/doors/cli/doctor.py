@@ -44,6 +44,7 @@ async def _accounts(settings: Settings) -> list[Finding]:
         return [
             _shown(await checkup.vault(gateway)),
             *[_shown(found) for account in settings.accounts async for found in checkup.account(gateway, account.name)],
+            *[_shown(found) async for found in checkup.strangers(gateway)],
         ]
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: requests that have begun are finished and answered, within a bound.
+"""SIGTERM, SIGINT, a closed terminal: requests that have begun are finished and answered, within a bound.
 
 A send is on disk before it is on the wire, so that ending at any moment is safe: the next start settles what was left.
 Over HTTP uvicorn's own handlers are not used. They would end the process before the gateway is closed, in the middle of
@@ -17,7 +17,7 @@ from types import FrameType
 from postroom.doors.mcp.log import log
 
 SECONDS = 30.0  # from the signal to the end; the examples in deploy/ wait longer before they kill
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -31,12 +31,14 @@ def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
 
     def handle(number: int, _frame: FrameType | None) -> None:
         received.append(number)
+        if len(received) > 1 and number == signal.SIGHUP:
+            return  # a terminal that is closed sends more than one, by its shell and by itself
         if len(received) > 1:
             _end(number)
         _end_later(number)
         stop()
 
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    before = {number: signal.signal(number, handle) for number in _SIGNALS if not _is_left_out(number)}
     try:
         yield
     finally:
@@ -44,6 +46,11 @@ def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
     if received:
         signal.raise_signal(received[0])
+
+
+def _is_left_out(number: int) -> bool:
+    """Under nohup a closed terminal is to end nothing."""
+    return number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN
 
 
 def _end_later(number: int) -> None:

@@ -41,6 +41,7 @@ _DEEPEST: Final = 10  # nested quotes and lists that are shown as such
 _DEEPEST_PLAIN: Final = 4  # the same in plain text, which indents further
 _LISTS: Final = ("ul", "ol", "menu", "dir")
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~"}
+_STRUCK: Final = 'span[style*="line-through" i],font[style*="line-through" i]'  # an old price, a deleted word
 _CODE: Final = ("code", "kbd", "samp", "tt")
 _STRESSES: Final = (*_MARKS, *_CODE)
 _STRESSED: Final = f":is({','.join(_STRESSES)})"
@@ -50,6 +51,8 @@ _MAX_STRESSED: Final = 4_000  # characters
 
 def to_markdown(document: Document) -> str:
     """Modifies the document: links, images and tables are changed in place."""
+    for struck in document.select(_STRUCK):
+        struck.tag = "s"
     tags = tags_in(document)
     _flatten_tables(document)
     _flatten_deep(document, tags)

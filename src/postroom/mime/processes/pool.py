@@ -11,12 +11,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
 from subprocess import Popen
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any, Final
 
 from postroom.mime.processes import streams
 
 _UNDER_WAY: Final = 2  # tasks of one process
+_LOOKS: Final = 20  # at each process, until its time is up
 
 
 class Lost(Exception):
@@ -24,10 +25,13 @@ class Lost(Exception):
 
 
 class Pool:
-    """`module` runs the tasks (see `streams`). Start it with `started`, end it with `end`."""
+    """`module` runs the tasks (see `streams`), each in less than `patience` seconds. One that takes longer is lost: it
+    may have been stopped, or wait for a disk that does not answer, where no alarm of its own goes off."""
 
-    def __init__(self, module: str, count: int) -> None:
+    def __init__(self, module: str, count: int, patience: float) -> None:
         """OSError where no process can be started."""
+        self._patience = patience
+        self._is_over = Event()
         self._lock = Lock()
         self._is_lost = False
         self._given: set[Future[bytes]] = set()
@@ -48,6 +52,7 @@ class Pool:
         for process in self._processes:
             Thread(target=self._receive, args=(process,), daemon=True).start()
         Thread(target=self._send, daemon=True).start()
+        Thread(target=self._watch, daemon=True).start()
 
     @property
     def is_lost(self) -> bool:
@@ -82,9 +87,18 @@ class Pool:
     def _receive(self, process: _Process) -> None:
         with suppress(OSError, ValueError):
             while result := streams.read(streams.results_of(process.process)):
+                process.looks = 0
                 self._settle(process.under_way.popleft(), result)
                 self._free.put(process)
         self._lose()
+
+    def _watch(self) -> None:
+        """By looks, not by a clock: while this process is stopped itself, nobody's time passes."""
+        while not self._is_over.wait(self._patience / _LOOKS):
+            for process in self._processes:
+                process.looks = process.looks + 1 if process.under_way else 0
+            if any(process.looks > _LOOKS for process in self._processes):
+                self._lose()
 
     def _settle(self, future: Future[bytes], result: bytes) -> None:
         with self._lock:
@@ -96,6 +110,7 @@ class Pool:
     def _lose(self) -> None:
         with self._lock:
             lost, self._given, self._is_lost = self._given, set(), True
+        self._is_over.set()
         for future in lost:
             future.set_exception(Lost())
         for process in self._processes:
@@ -108,3 +123,4 @@ class _Process:
     def __init__(self, module: str) -> None:
         self.process: Final[Popen[bytes]] = streams.started(module)
         self.under_way: Final = deque[Future[bytes]]()
+        self.looks = 0  # while it was at the same task

@@ -23,6 +23,7 @@ R = TypeVar("R")
 
 _MODULE: Final = "readers"  # of this package, with `serve`
 PATIENCE = 30.0  # seconds for one message or some read together; the slowest known takes a third of one second
+_LONGER = 2.0  # times that, until a reader that does not end itself is ended
 _START = 60.0  # seconds until new processes respond
 _GARBAGE = 50_000  # objects
 _POLITE = 10
@@ -76,7 +77,7 @@ class Readers(Generic[T, R]):
         self._patience = patience
         self._lost = 0
         self._has_read = False
-        self._pool = _pool(count)
+        self._pool = _pool(count, patience)
         self._alone: Pool | None = None
         for _ in range(count):
             self.give([])  # each loads what it reads with, before the first messages come
@@ -126,11 +127,11 @@ class Readers(Generic[T, R]):
         if self._pool is None:
             return
         if self._pool.is_lost:
-            lost, self._pool = self._pool, _pool(self._count)
+            lost, self._pool = self._pool, _pool(self._count, self._patience)
             _end(lost)
         if self._alone is None:
             is_hopeless = self._lost >= _MOST_LOST and not self._has_read
-            self._alone = None if is_hopeless else _pool(1)
+            self._alone = None if is_hopeless else _pool(1, self._patience)
             if self._alone is None or not _answers(self._alone):
                 self._close()
 
@@ -146,11 +147,11 @@ def _end(pool: Pool | None) -> None:
         pool.end()
 
 
-def _pool(count: int) -> Pool | None:
+def _pool(count: int, patience: float) -> Pool | None:
     from postroom.mime.processes.pool import Pool
 
     try:
-        return Pool(_MODULE, count)
+        return Pool(_MODULE, count, max(_START, _LONGER * patience))
     except OSError:  # no permission to start processes, or no room for them
         return None
 

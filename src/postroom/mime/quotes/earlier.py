@@ -17,10 +17,22 @@ from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
 _RUN: Final = 5  # words: fewer match by chance, more make a short quote of half a sentence look new
 _UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
 _SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji carry meaning, other symbols are layout
-_WORD = re.compile(rf"[{_UNBROKEN}]|[^\W_{_UNBROKEN}]+|[{_SIGNS}]")
-_ASCII_SIGNS: Final = "$%"  # those of them that are ASCII
+# 1.500 is not 1,500, nor -5 the same as 5: within a number, and some before it, each of these is a letter of it, here a
+# character that no text has. So are the marks of what is struck out.
+_WITHIN, _ALSO_BEFORE = r"(?<=\d.)", r"(?<![^\s(\d].)"
+_PLACES: Final = {**dict.fromkeys(".,:/*", _WITHIN), **dict.fromkeys("+-\u2212", _ALSO_BEFORE)}
+_FIGURES: Final = [
+    (sign, re.compile(rf"{re.escape(sign)}(?=\d){place}", re.ASCII), chr(letter))
+    for letter, (sign, place) in enumerate(_PLACES.items(), 1)
+]
+_STRUCK: Final = "~~"
+_WORD = re.compile(rf"[{_UNBROKEN}]|(?:[^\W_{_UNBROKEN}]|[\x01-\x08])+|[{_SIGNS}\x0e]")
+_ASCII_SIGNS: Final = "$%\x0e"  # those of them that are ASCII
 _SPREAD: Final = bytes(
-    [ord(chr(n).lower()) if n < 128 and (chr(n).isalnum() or chr(n) in _ASCII_SIGNS) else ord(" ") for n in range(256)]
+    [
+        ord(chr(n).lower()) if n < 128 and (chr(n).isalnum() or chr(n) in _ASCII_SIGNS or 1 <= n <= 8) else ord(" ")
+        for n in range(256)
+    ]
 )
 # Outlook puts it after addresses it quotes. Every other link is compared: a different target is a different text.
 _MAILTO = re.compile(r"[<(]mailto:[^<>()\s]*[>)]", re.IGNORECASE)
@@ -35,7 +47,15 @@ def words_of(text: str) -> list[str]:
     text = _normal(text)
     if "mailto:" in text:
         text = _MAILTO.sub(" ", text)
+    text = _with_figures(text)
     return _ascii_words(text) if text.isascii() else _WORD.findall(text.casefold())
+
+
+def _with_figures(text: str) -> str:
+    for sign, pattern, letter in _FIGURES:
+        if sign in text:
+            text = pattern.sub(letter, text)
+    return text.replace(_STRUCK, "\x0e")
 
 
 def _ascii_words(text: str) -> list[str]:

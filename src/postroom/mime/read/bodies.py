@@ -104,8 +104,9 @@ def _is_body(part: Part, earlier: Sorted) -> bool:
         return False
     if not filename_of(part):
         return True
-    # Some programs give even the body a file name; every other named text is a file.
-    return not part.disposition.value and not (earlier.html if _is_html(part) else earlier.text)
+    # Some programs give even the body a file name, and call it inline; every other named text is a file.
+    may_be_named = not part.disposition.value or (part.disposition.value == "inline" and not earlier.attachments)
+    return may_be_named and not (earlier.html if _is_html(part) else earlier.text)
 
 
 def content_id_of(part: Part) -> str:

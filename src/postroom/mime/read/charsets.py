@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import product
 from typing import Final
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
@@ -99,9 +101,11 @@ _STATEFUL: Final = {
     "utf32le": "utf_32_le",
     "utf32be": "utf_32_be",
 }
-# Japanese mail has signs under this label that its standard lacks: a circled 1, the sign of a stock company. They are
-# where the later standard has them, which is introduced by another sequence.
+# Japanese mail has letters under this label that its standard lacks: a circled 1, the sign of a stock company, letters
+# of many names. They are where Windows has them, in its own order (so browsers read them, too).
 _JAPANESE = re.compile(rb"\x1b\$[@B]")
+_JAPANESE_SETS = re.compile(rb"\x1b(\$[@B]|\$\(D|\([BJI])")
+_JAPANESE_LETTERS = re.compile("[!-~\x80-\xff]+")
 _CHARMAPS: Final = frozenset(_SINGLE_BYTE.values())
 _SEVEN_BITS: Final = bytes(range(128)) + b"\x1a" * 128  # 8-bit bytes, which UTF-7 has none of, as SUBSTITUTE
 
@@ -145,8 +149,40 @@ def _by_grammar(data: bytes, codec: str) -> str:
         return data.decode(codec).removeprefix("\ufeff")
     except UnicodeError:
         if codec.startswith("iso2022_jp") and _JAPANESE.search(data):
-            return _JAPANESE.sub(b"\x1b$(Q", data).decode("iso2022_jp_2004", "replace")
+            return _as_windows_writes_japanese(data)
         return _utf8_or(data, "cp1252" if codec == "utf_8" else codec, said=codec == "utf_8")
+
+
+def _as_windows_writes_japanese(data: bytes) -> str:
+    first, *more = _JAPANESE_SETS.split(data)
+    pieces = [first.decode("ascii", "replace")]
+    for letters, piece in zip(more[::2], more[1::2], strict=True):
+        if letters in (b"$@", b"$B"):
+            pieces.append(_JAPANESE_LETTERS.sub(_windows_letters, piece.decode("latin_1")))
+        else:
+            pieces.append((b"\x1b" + letters + piece).decode("iso2022_jp_ext", "replace"))
+    return "".join(pieces)
+
+
+def _windows_letters(run: re.Match[str]) -> str:
+    return run[0].encode("latin_1").decode("utf_16_be", "replace").translate(_letters_of_windows())
+
+
+class _Letters(dict[int, str]):
+    def __missing__(self, pair: int) -> str:
+        return "\ufffd"
+
+
+@cache
+def _letters_of_windows() -> _Letters:
+    """By their two bytes as one number; Shift_JIS has the same rows and cells in another place."""
+    letters = _Letters()
+    for row, cell in product(range(94), repeat=2):
+        lead, trail = row // 2 + (0x81 if row < 62 else 0xC1), cell + (0x9F if row % 2 else 0x40)
+        shifted = bytes((lead, trail + (trail >= 0x7F and not row % 2)))
+        with suppress(UnicodeError):
+            letters[(row + 33) << 8 | cell + 33] = shifted.decode("cp932")
+    return letters
 
 
 def _is_surely_utf8(data: bytes) -> bool:

@@ -18,6 +18,7 @@ from postroom.model.quickly_built import quickly_built
 
 _FIELD = re.compile(r"^([!-9;-~]++)[ \t]*+:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(rb"\n(?:\r\n|\n(?!\r\n))")
+_JAPANESE: Final = b"\x1b$"  # how ISO-2022-JP begins letters: old programs write it without encoded words
 _SUBJECT = re.compile(rb"^subject[ \t]*+:", re.IGNORECASE | re.MULTILINE)
 _BREAKS = re.compile(r"[\r\n\0\x0b\x0c\x85\u2028\u2029]+")
 _CHARSET = re.compile(rb"charset\s*=\s*\"?([\w.:-]{2,40})", re.IGNORECASE)
@@ -77,7 +78,7 @@ def _read_block(data: bytes, start: int, separator: int, body_start: int, most: 
     block = data[start:cut].rstrip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     block = block.replace(b"\n ", b" ").replace(b"\n\t", b" ")
     has_more = cut < separator
-    if block.isascii() and block.count(b"\n") < most + _ODD_LINES:
+    if block.isascii() and _JAPANESE not in block and block.count(b"\n") < most + _ODD_LINES:
         text = block.decode("ascii")
     else:
         lines = block.split(b"\n", most + _ODD_LINES)
@@ -125,13 +126,17 @@ def _find_end(data: bytes, start: int, end: int) -> tuple[int, int]:
 def _text(lines: list[bytes]) -> str:
     """Raw 8-bit bytes are UTF-8, else most likely in the charset that the message declares for its text."""
     block = b"\n".join(lines)
-    if block.isascii():
+    if block.isascii() and _JAPANESE not in block:
         return block.decode("ascii")
     named = _CHARSET.search(block)
     charset = named[1].decode("ascii") if named else ""
-    return "\n".join(
-        [line.decode("ascii") if line.isascii() else decode_text(line, charset).replace("\n", " ") for line in lines]
-    )
+    return "\n".join([_line(line, charset) for line in lines])
+
+
+def _line(line: bytes, charset: str) -> str:
+    if not line.isascii():
+        return decode_text(line, charset).replace("\n", " ")
+    return decode_text(line, "iso-2022-jp") if _JAPANESE in line else line.decode("ascii")
 
 
 def _fields_among_odd_lines(lines: list[str]) -> tuple[list[Field], str]:

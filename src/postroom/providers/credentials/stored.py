@@ -1,7 +1,8 @@
-"""A token stored in advance: in the settings, a variable, a file, the keyring."""
+"""A token or password stored in advance: in the settings, a variable, a file, the keyring."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 from postroom.model.errors import AuthRequired
@@ -27,6 +28,23 @@ class StoredToken:
     async def refreshed(self, old: str) -> str:
         """The same again, unless a person has stored another one."""
         return await self.token()
+
+
+class StoredPassword:
+    """As HTTP sends it (Basic, RFC 7617). Looked up again when it is refused: a person may have stored another one."""
+
+    def __init__(self, account: Account, username: str) -> None:
+        self._account = account
+        self._username = username
+        self._login = ""
+
+    async def token(self) -> str:
+        return self._login or await self.refreshed("")
+
+    async def refreshed(self, old: str) -> str:
+        password = await in_own_thread(stored_secret, self._account, "password")
+        self._login = b64encode(f"{self._username}:{password}".encode()).decode()
+        return self._login
 
 
 def stored_secret(account: Account, secret: str) -> str:

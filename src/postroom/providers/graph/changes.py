@@ -27,7 +27,7 @@ from postroom.providers.graph.session.wire import JSON, objects, text
 _FIELDS = "isRead,flag,categories,parentFolderId"
 _LARGEST_PAGE = 500
 _BEGINNINGS = 3  # of one folder
-_MOST_DOUBTED = 20  # of those told together: where more are gone, they were deleted
+_MOST_DOUBTED = 20  # of those told together: where more are gone, these stand for the others
 _DOUBTED = 2  # rounds in which one that is gone is asked for once more
 _LARGEST_CURSOR = 20_000_000  # characters: for 10,000 folders, with ids and tokens of 1,000 each
 _TOKENS = frozenset({"$skiptoken", "$deltatoken"})
@@ -37,7 +37,8 @@ _TOKENS = frozenset({"$skiptoken", "$deltatoken"})
 class _State:
     """`folders` has a token for each; of those in `unread` there is more to read. `left` was read and not yet told.
     `astray` were told, with the folders they were in, which had no token then; `hidden` are those of these folders that
-    were not listed afterwards either. `doubted` are gone as the service says, with how many rounds ask again."""
+    were not listed afterwards either. `doubted` are gone as the service says, with how many rounds ask again; of these,
+    `samples` stand for many."""
 
     folders: dict[str, dict[str, str]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
@@ -45,10 +46,11 @@ class _State:
     astray: dict[str, str] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     doubted: dict[str, int] = field(default_factory=dict)
+    samples: list[str] = field(default_factory=list)
     seen: set[tuple[object, ...]] = field(default_factory=set)  # tokens of this call, each with its folder
 
     def written(self) -> str:
-        values = [self.folders, self.unread, self.left, self.astray, self.hidden, self.doubted]
+        values = [self.folders, self.unread, self.left, self.astray, self.hidden, self.doubted, self.samples]
         plain = json.dumps(values, separators=(",", ":")).encode()
         return base64.urlsafe_b64encode(zlib.compress(plain)).decode()
 
@@ -59,7 +61,10 @@ class _State:
         self.left = list(self.doubted)
 
     def note_place(self, ref: str, folder: str) -> None:
-        """Where a message is that is told now; empty where it is gone."""
+        """Where a message is that is told now; empty where it is gone. One that stands for many that were told as gone
+        is there: of these nobody knows."""
+        if folder and ref in self.samples:
+            raise _expired()
         self.astray.pop(ref, None)
         if folder:
             self.doubted.pop(ref, None)
@@ -71,8 +76,10 @@ class _State:
         for ref in set(refs).difference(new):
             self.doubted[ref] -= 1
         self.doubted = {ref: left for ref, left in self.doubted.items() if left > 0}
-        if len(new) <= _MOST_DOUBTED:
-            self.doubted |= dict.fromkeys(new, _DOUBTED)
+        chosen = new[:: -(-len(new) // _MOST_DOUBTED) or 1]
+        self.doubted |= dict.fromkeys(chosen, _DOUBTED)
+        self.samples = [ref for ref in self.samples if ref in self.doubted]
+        self.samples += chosen if len(new) > len(chosen) else []
 
     def told_again(self) -> list[str]:
         """Those of which a token tells from now on that they go, or that are in hidden folders."""
@@ -198,10 +205,10 @@ def _read(cursor: str) -> _State:
         unpacker = zlib.decompressobj()
         values: Any = json.loads(unpacker.decompress(packed, _LARGEST_CURSOR))
         folders, unread, left, *more = values
-        nothing: list[Any] = [{}, [], {}]  # cursors of earlier versions have less
-        astray, hidden, doubted = more + nothing[len(more) :]
+        nothing: list[Any] = [{}, [], {}, []]  # cursors of earlier versions have less
+        astray, hidden, doubted, samples = more + nothing[len(more) :]
         tokens = {text(ref): _tokens(given) for ref, given in folders.items()}
-        state = _State(tokens, list(unread), list(left), dict(astray), list(hidden), _counts(doubted))
+        state = _State(tokens, list(unread), list(left), dict(astray), list(hidden), _counts(doubted), list(samples))
     except (ValueError, TypeError, AttributeError, binascii.Error, zlib.error, RecursionError):
         raise _expired() from None
     if not all(wire.is_ref(one) for one in (*state.folders, *state.left, *state.astray, *state.doubted)) or not set(

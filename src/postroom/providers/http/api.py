@@ -47,8 +47,10 @@ class Api:
         deadline: float = DEADLINE,
         wall_clock: Callable[[], float] = time.time,
         token_is_refused: Callable[[Answer], bool] = lambda answer: answer.status == 401,
+        scheme: str = "Bearer",
     ) -> None:
-        """`token_is_refused` also sees successes: a batch may be accepted and every request in it refused."""
+        """`token_is_refused` also sees successes: a batch may be accepted and every request in it refused. `scheme` is
+        how the service wants to be told the token."""
         self._base = base_url.rstrip("/")
         self._client = client
         self._account = account
@@ -60,6 +62,7 @@ class Api:
         self._deadline = deadline
         self._wall_clock = wall_clock
         self._token_is_refused = token_is_refused
+        self._scheme = scheme
         self._origins = {_origin(base_url)}
 
     def allow(self, url: str) -> None:
@@ -111,9 +114,7 @@ class Api:
         """The lines of a response without an end (``text/event-stream``). ProviderUnavailable when it is cut, or after
         that many seconds without a line. It counts as no request: it lasts for hours."""
         call = self._call("GET", url, None, {"Accept": "text/event-stream"}, None, largest=LARGEST)
-        token = await self._tokens.token() if self._tokens else ""
-        bearer = {"Authorization": f"Bearer {token}"} if token else {}
-        call = replace(call, headers={**call.headers, **bearer})
+        call = self._with_token(call, await self._tokens.token() if self._tokens else "")
         async with streamed(self._client, call, silence=silence) as (answer, lines):
             if self._checked(answer).status != 200:
                 raise ProviderError(f"{answer.host} offers no stream of events.")
@@ -171,11 +172,11 @@ class Api:
         return answer
 
     async def _paid(self, call: Call, token: str, units: float) -> Answer:
-        bearer = {"Authorization": f"Bearer {token}"} if token else {}
         async with self._quota.spend(units):
-            return await exchange(
-                self._client, replace(call, headers={**call.headers, **bearer}), deadline=self._deadline
-            )
+            return await exchange(self._client, self._with_token(call, token), deadline=self._deadline)
+
+    def _with_token(self, call: Call, token: str) -> Call:
+        return replace(call, headers={**call.headers, "Authorization": f"{self._scheme} {token}"}) if token else call
 
     def _checked(self, answer: Answer) -> Answer:
         problem = self._read_problem(answer)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import anyio
 
 
+_LONGEST_HOLD = 900.0  # seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     per_second: float
@@ -56,8 +59,9 @@ class Quota:
             yield
 
     def hold(self, seconds: float) -> None:
-        """No requests before the time that the service named."""
-        self._held.hold(seconds)
+        """No requests before the time that the service named; but where it named hours, one asks again every quarter
+        of an hour. Maintenance ends early, a clock may be wrong, and until then no mail could be read."""
+        self._held.hold(min(seconds, _LONGEST_HOLD))
 
     def _reserved(self, units: float) -> float:
         """Reserves all of it or nothing."""

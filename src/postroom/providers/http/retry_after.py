@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-_LONGEST = 7 * 24 * 3600.0  # seconds; longer values are capped at a week
+_LONGEST = 4 * 3600.0  # seconds, after which a message is tried again whatever was asked for; longer values are capped
 
 
 def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -54,7 +54,7 @@ class ImapMailbox(ScriptVerbs, SyncVerbs, MovedVerbs):
         self.credentials = Credentials(account, proxies=context.proxies)
         self._pool = Pool(account, self.credentials)
         self._directory = Directory(self._pool)
-        super().__init__(account)
+        super().__init__(account, context.home)
         self._readers = anyio.CapacityLimiter(8)
         self._capabilities: Capabilities | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import anyio
 
 from postroom.model.errors import InvalidRequest, NotFound, PostroomError, ProviderError, ProviderUnavailable
 from postroom.providers.credentials.choosing import token_source
-from postroom.providers.credentials.stored import stored_secret
+from postroom.providers.credentials.stored import StoredPassword
 from postroom.providers.http.answer import Answer
 from postroom.providers.http.api import Api
 from postroom.providers.http.client import new_client
@@ -20,10 +19,10 @@ from postroom.providers.http.quota import Quota
 from postroom.providers.http.unclear import UnclearWrite
 from postroom.providers.jmap.session import Session, read_session, well_known
 from postroom.providers.jmap.wire import CORE, MAIL, SIEVE, SUBMISSION, VACATION, Call, method_error, read_problem
-from postroom.providers.tokens import in_own_thread
 
 if TYPE_CHECKING:
     from postroom.providers.context import ProviderContext
+    from postroom.providers.tokens import TokenSource
     from postroom.settings.accounts import JmapAccount
 
 _AT_ONCE = 4  # what RFC 8620 suggests as the least that a server allows
@@ -87,7 +86,7 @@ class JmapClient:
         return await self._exchanged(calls, of_write=True)
 
     async def download(self, blob_id: str) -> bytes:
-        session, api = await self.session(), await self._api()
+        session, api = await self.session(), self._api()
         try:
             answer = await api.read(session.download_of(blob_id))
         except NotFound:
@@ -98,7 +97,7 @@ class JmapClient:
 
     async def upload(self, content: bytes) -> str:
         """The blob's id. Nothing in the mailbox changes, so it may be repeated."""
-        session, api = await self.session(), await self._api()
+        session, api = await self.session(), self._api()
         if len(content) > session.limits["maxSizeUpload"]:
             megabytes = session.limits["maxSizeUpload"] // 2**20
             raise InvalidRequest(f"The message is larger than the {megabytes} MB that this mail server accepts.")
@@ -111,7 +110,7 @@ class JmapClient:
 
     @asynccontextmanager
     async def events(self, types: str, *, ping: int) -> AsyncIterator[AsyncIterator[str]]:
-        session, api = await self.session(), await self._api()
+        session, api = await self.session(), self._api()
         if not session.event_url:
             raise ProviderError("This mail server offers no events.")
         async with api.stream(session.events_of(types, ping=ping), silence=3.0 * ping) as lines:
@@ -122,7 +121,7 @@ class JmapClient:
             await self._opened.close()
 
     async def _exchanged(self, calls: Sequence[Call], *, of_write: bool) -> Replies:
-        session, api = await self.session(), await self._api()
+        session, api = await self.session(), self._api()
         request = {
             "using": [CORE, *(name for name in _USED if name in session.offers)],
             "methodCalls": [
@@ -158,7 +157,7 @@ class JmapClient:
             self._state, self._session = state, None
 
     async def _found(self) -> Session:
-        api = await self._api()
+        api = self._api()
         answer = await api.read(well_known(self._account.session_url), headers={"Accept": "application/json"})
         session = read_session(answer.object(), answer.url)
         for url in (session.api_url, session.upload_url, session.event_url or session.api_url):
@@ -166,26 +165,23 @@ class JmapClient:
         api.allow(session.download_url)  # Fastmail has downloads on a host of their own
         return session
 
-    async def _api(self) -> Api:
+    def _api(self) -> Api:
         if self._opened is None:
             self._opened = Api(
                 self._account.session_url,
                 new_client(proxies=self._proxies),
                 account=self._account.name,
-                tokens=None if self._is_password else token_source(self._account, proxies=self._proxies),
+                tokens=self._login(),
+                scheme="Basic" if self._account.auth == "password" else "Bearer",
                 read_problem=read_problem,
                 quota=Quota(at_once=_AT_ONCE),
-                headers=await self._basic() if self._is_password else None,
             )
         return self._opened
 
-    @property
-    def _is_password(self) -> bool:
-        return self._account.auth == "password"
-
-    async def _basic(self) -> dict[str, str]:
-        password = await in_own_thread(stored_secret, self._account, "password")
-        return {"Authorization": f"Basic {b64encode(f'{self._account.username}:{password}'.encode()).decode()}"}
+    def _login(self) -> TokenSource:
+        if self._account.auth == "password":
+            return StoredPassword(self._account, self._account.username)
+        return token_source(self._account, proxies=self._proxies)
 
 
 def gone() -> NotFound:

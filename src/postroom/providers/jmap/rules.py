@@ -20,12 +20,14 @@ from postroom.providers.sieve_script import NAME, Script
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Our script with its id (empty: there is none), and the name of the script that runs."""
+    """Our script with its id (empty: there is none), the name of the script that runs, and the server's name for this
+    state of all scripts."""
 
     script: Script
     text: str
     script_id: str
     running: str | None
+    state: str | None
 
 
 class ServerRules:
@@ -75,20 +77,23 @@ class ServerRules:
             change["onSuccessDeactivateScript"] = True
         if not change:
             return
+        if before.state:  # else a reply that was switched off meanwhile would come back with what was read before
+            change["ifInState"] = before.state
         reply = (await self._client.write(("SieveScript/set", change)))[0]
         for refusals in (reply.get("notCreated"), reply.get("notUpdated")):
             for error in (refusals or {}).values():
                 raise _refused() if error.get("type") == "invalidSieve" else set_error(error)
 
     async def _kept(self) -> Kept:
-        found = (await self._client.read(("SieveScript/get", {"ids": None})))[0].get("list")
+        reply = (await self._client.read(("SieveScript/get", {"ids": None})))[0]
+        found, state = reply.get("list"), reply.get("state")
         scripts = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
         running = next((str(one.get("name") or "") for one in scripts if one.get("isActive") is True), None)
         ours = next((one for one in scripts if one.get("name") == NAME), None)
         if ours is None:
-            return Kept(Script(), "", "", running)
+            return Kept(Script(), "", "", running, state)
         text = (await self._client.download(str(ours["blobId"]))).decode("utf-8", "replace")
-        return Kept(sieve_script.read(text, is_active=running == NAME), text, str(ours["id"]), running)
+        return Kept(sieve_script.read(text, is_active=running == NAME), text, str(ours["id"]), running, state)
 
 
 def _named(folders: list[Folder]) -> list[Folder]:

@@ -76,6 +76,7 @@ PLAIN = frozenset(
         "close",
         "changes",
         "announced",
+        "greeting",
         "bulk",
         "explains",
         "naming",

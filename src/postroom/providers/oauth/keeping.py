@@ -20,6 +20,7 @@ from postroom.files.folders import make_private
 from postroom.model.errors import AuthRequired, ProviderUnavailable
 from postroom.providers.tokens import in_own_thread
 from postroom.settings import secrets
+from postroom.settings.mailboxes import named
 from postroom.settings.paths import home_folder
 
 SECRET = "oauth"  # noqa: S105 - the name it is kept under
@@ -40,40 +41,45 @@ class Login:
 
 
 class Keeping:
-    """For one account, in the keyring or the encrypted file, wherever the login stored it."""
+    """For one account, by `secrets_name`, in the keyring or the encrypted file, wherever the login stored it."""
 
     def __init__(self, account: str, environ: Mapping[str, str] | None = None) -> None:
         self._account = account
         self._environ = os.environ if environ is None else environ
 
     def read(self) -> Login:
-        kept = secrets.kept(self._account, SECRET, environ=self._environ)
+        kept = secrets.in_either_place(self._account, SECRET, environ=self._environ)
         if kept is None:
-            raise must_log_in(self._account, "is not logged in")
+            raise must_log_in(named(self._account), "is not logged in")
         try:
             return Login(**json.loads(kept))
         except (ValueError, TypeError):
-            raise must_log_in(self._account, "has a stored login that cannot be read") from None
+            raise must_log_in(named(self._account), "has a stored login that cannot be read") from None
 
     def write(self, login: Login, *, in_file: bool = False) -> str:
         """On disk when this returns; returns where."""
-        text = json.dumps(asdict(login))
-        return secrets.keep(self._account, SECRET, text, environ=self._environ, in_file=in_file)
+        return secrets.replace(self._account, SECRET, _text(login), environ=self._environ, in_file=in_file)
 
     def write_again(self, login: Login) -> None:
         """Where it is already stored."""
-        self.write(login, in_file=secrets.lies_in_file(self._account, SECRET, environ=self._environ))
+        place = secrets.in_use(self._account, SECRET, environ=self._environ)
+        in_file = secrets.lies_in_file(place, SECRET, environ=self._environ)
+        secrets.keep(place, SECRET, _text(login), environ=self._environ, in_file=in_file)
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """No other process renews this login meanwhile. A process that dies releases the lock."""
-        path = home_folder(self._environ) / "secrets" / f"{self._account}.lock"
+        path = home_folder(self._environ) / "secrets" / f"{named(self._account)}.lock"
         descriptor = await in_own_thread(_opened, path)
         try:
             await _locked(descriptor)
             yield
         finally:
             os.close(descriptor)
+
+
+def _text(login: Login) -> str:
+    return json.dumps(asdict(login))
 
 
 def must_log_in(account: str, what: str) -> AuthRequired:

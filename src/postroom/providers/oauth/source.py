@@ -16,6 +16,7 @@ from postroom.providers.oauth.keeping import Keeping, Login, must_log_in
 from postroom.providers.oauth.services import service_of
 from postroom.providers.tokens import in_own_thread
 from postroom.settings import SettingsError
+from postroom.settings.mailboxes import secrets_name
 from postroom.settings.secrets import client_secret
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class OAuthTokens:
         self._account = account
         self._settings = settings
         self._proxies = proxies
-        self._keeping = keeping or Keeping(account.name)
+        self._keeping = keeping or Keeping(secrets_name(account))
         self._clock = clock
         self._login: Login | None = None
         self._issuer = host_of(service_of(settings).token_url)
@@ -115,7 +116,7 @@ class OAuthTokens:
             "grant_type": "refresh_token",
             "refresh_token": refresh_token,
             "client_id": self._settings.client_id,
-            "client_secret": await in_own_thread(client_secret, self._account.name, self._settings),
+            "client_secret": await in_own_thread(client_secret, self._account, self._settings),
         }
         async with new_client(proxies=self._proxies) as client:
             return await ask_for_tokens(client, service.token_url, form)

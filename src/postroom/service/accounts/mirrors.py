@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
+from postroom.service.accounts.withdrawals import withdrawals
 from postroom.settings.accounts import ServerAccount
 from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 from postroom.sync.file.status import MirrorStatus
@@ -32,6 +35,7 @@ __all__ = [
 
 _UNTIL_FREE = 10.0  # seconds between looks whether another process still does it
 _UNTIL_BEGUN = 30.0  # seconds for another process to start over
+_UNTIL_LEFT = 15.0  # seconds for another process to notice that an account was removed
 
 OnProgress = Callable[[str, int, int], None]  # account, messages in its mirror, messages on its server
 
@@ -123,19 +127,28 @@ async def _is_started_over(mirror: Mirror) -> bool:
 async def follow(
     gateway: Gateway, accounts: Sequence[AccountSettings], *, on_progress: OnProgress | None = None
 ) -> None:
-    """Until cancelled. An account that another process takes care of is taken over when that ends."""
+    """Until cancelled; an account that is taken out of the settings, until then. One that another process takes care of
+    is taken over when that ends."""
 
-    async def run(account: AccountSettings) -> None:
+    async def run(account: AccountSettings, scope: anyio.CancelScope) -> None:
         mirror = mirror_of(gateway.settings, account.name)
-        while True:
-            try:
-                await _synced(gateway, account, mirror, on_progress, follow=True)
-            except PostroomError:  # noted in the mirror where it is more than somebody else's turn
-                await anyio.sleep(_UNTIL_FREE)
+        with scope:
+            while True:
+                try:
+                    await _synced(gateway, account, mirror, on_progress, follow=True)
+                except PostroomError:  # noted in the mirror where it is more than somebody else's turn
+                    await anyio.sleep(_UNTIL_FREE)
+        mirror.close()
 
-    async with anyio.create_task_group() as tasks:
-        for account in accounts:
-            tasks.start_soon(run, account)
+    running: dict[str, anyio.CancelScope] = {}
+    async with aclosing(withdrawals(gateway.settings)) as changes, anyio.create_task_group() as tasks:
+        async for gone in changes:
+            for account in accounts:
+                if account.name in gone and account.name in running:
+                    running.pop(account.name).cancel()
+                elif account.name not in gone and account.name not in running:
+                    running[account.name] = anyio.CancelScope()
+                    tasks.start_soon(run, account, running[account.name])
 
 
 async def _synced(
@@ -174,11 +187,15 @@ def left_behind(settings: Settings) -> dict[str, list[Path]]:
 
 
 def remove_mirror(home: Path, account: str) -> bool:
-    """Whether another process is following the account: it makes a new mirror, until it is restarted."""
+    """Of an account that is not in the settings any more: a process that follows it is given the time to notice.
+    Whether one still does: it makes a new mirror, until it is restarted."""
     if account not in mirror_files(home):
         return False
     mirror = Mirror(mirror_path(home, account))
-    lock = mirror.lock()
+    lock, end = mirror.lock(), time.monotonic() + _UNTIL_LEFT
+    while lock is None and time.monotonic() < end:
+        time.sleep(0.1)
+        lock = mirror.lock()
     mirror.remove()
     if lock is not None:
         lock.close()

@@ -24,6 +24,7 @@ from postroom.providers.oauth.services import SERVICES, Service, service_of
 from postroom.service.accounts.logins import switched_on
 from postroom.settings import secrets
 from postroom.settings.accounts import TokenAccount
+from postroom.settings.mailboxes import secrets_name
 
 if TYPE_CHECKING:
     import httpx2
@@ -87,7 +88,7 @@ async def log_in(
     oauth = account.oauth if isinstance(account, TokenAccount) else None
     if not isinstance(account, TokenAccount) or oauth is None:
         raise InvalidRequest(f"Account {account.name} does not use OAuth to log in.")
-    secret = secrets.client_secret(account.name, oauth) if client_secret is None else client_secret
+    secret = secrets.client_secret(account, oauth) if client_secret is None else client_secret
     toolsets = ("read", *switched_on(settings))  # a reply reads what it answers, a rule what it applies to
     scopes = account.scopes_at(oauth.scopes or scopes_for(oauth.service, account.provider, toolsets))
     async with new_client(proxies=settings.network.proxies) as http:
@@ -125,7 +126,7 @@ def as_secrets(login: Login, client_secret: str) -> dict[str, str]:
 
 async def keep_login(account: AccountSettings, login: Login, *, in_file: bool = False) -> str:
     """Not while a server renews the old one: it would write that over this."""
-    keeping = Keeping(account.name, os.environ)
+    keeping = Keeping(secrets_name(account), os.environ)
     async with keeping.alone():
         return keeping.write(login, in_file=in_file)
 

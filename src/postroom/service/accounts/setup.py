@@ -24,6 +24,7 @@ from postroom.settings import AccountSettings, Settings, secrets, writing
 from postroom.settings.accounts import BY_PROVIDER, sources_of
 from postroom.settings.environment import ACCOUNTS
 from postroom.settings.fields import CONFIG_FOLDER, HOME
+from postroom.settings.mailboxes import secrets_name
 from postroom.settings.paths import home_folder
 
 __all__ = [
@@ -45,8 +46,7 @@ Environment = Mapping[str, str]
 
 _GMAIL = ("gmail.com", "googlemail.com")
 _OF_IMAP = ("host", "port", "security", "smtp_host", "smtp_port", "smtp_security", "username", "ca_file")
-# Secrets are kept by the account's name alone.
-_REPLACED = ", where it replaced another one; a settings file that has an account of the same name uses this one now"
+_REPLACED = ", where it replaced another one; a settings file that has the same account uses this one now"
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]")
 
 
@@ -166,23 +166,24 @@ def write_all_down(
 ) -> str:
     """The same for secrets by their names."""
     environ = os.environ if environ is None else environ
-    place, before = "", {name: _stored(plan.name, name, environ) for name in values}
+    account = secrets_name(plan.account())
+    place, before = "", {name: _stored(account, name, environ) for name in values}
     try:
         for name, value in values.items():
-            place = secrets.keep(plan.name, name, value, environ=environ, in_file=in_file)
+            place = secrets.keep(account, name, value, environ=environ, in_file=in_file)
         writing.append_account(plan.config_path, plan.table)
     except BaseException:
         for name, (earlier, was_in_file) in before.items():
-            secrets.forget(plan.name, name, environ=environ)
+            secrets.forget(account, name, environ=environ)
             if earlier is not None:
-                secrets.keep(plan.name, name, earlier, environ=environ, in_file=was_in_file)
+                secrets.keep(account, name, earlier, environ=environ, in_file=was_in_file)
         raise
     is_another = any(earlier not in (None, values[name]) for name, (earlier, _) in before.items())
     return f"{place}{_REPLACED}" if is_another else place
 
 
 def _stored(account: str, name: str, environ: Environment) -> tuple[str | None, bool]:
-    """What another settings file of the same home may have under this name, and whether it is in a file."""
+    """What another settings file of the same home may have for this account, and whether it is in a file."""
     with suppress(AuthRequired):  # it cannot be read by anybody
         return secrets.kept(account, name, environ=environ), secrets.lies_in_file(account, name, environ=environ)
     return None, False
@@ -198,13 +199,13 @@ def take_away(account: AccountSettings, settings: Settings, *, environ: Environm
     writing.remove_account(settings.config_path, account.name)
     of_oauth = (OAUTH, CLIENT_SECRET) if hasattr(account, "oauth") else ()
     for secret in (*account.secrets, *of_oauth):
-        secrets.forget(account.name, secret, environ=environ)
+        secrets.forget(secrets.in_use(secrets_name(account), secret, environ=environ), secret, environ=environ)
     return settings.config_path
 
 
 def keep_secret(account: AccountSettings, secret: str, *, in_file: bool = False) -> str:
     """For an account that is written down already; returns where the secret is."""
-    return secrets.keep(account.name, secret_of(account), secret, environ=os.environ, in_file=in_file)
+    return secrets.replace(secrets_name(account), secret_of(account), secret, environ=os.environ, in_file=in_file)
 
 
 def secret_of(account: AccountSettings) -> str:

@@ -21,6 +21,7 @@ from postroom.model.errors import (
     NotFound,
     PermissionDenied,
     PostroomError,
+    ProviderUnavailable,
     RateLimited,
     Unsupported,
 )
@@ -30,7 +31,7 @@ from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest
+from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest, was_decided
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 from postroom.tracing import span
@@ -38,6 +39,10 @@ from postroom.tracing import span
 log = logging.getLogger("postroom.outbox")
 _PARKED = 300.0  # how long a send that may not go out now waits before it is checked again
 _NOT_HERE = "This server does not send (dev mode or read-only); the message waits for one that does."
+_SUBMITTED = (
+    "Not sent again: it was submitted before, and the state file does not say how that ended; it may have been "
+    "restored from a backup. Look whether the message is in Sent."
+)
 # A transport that raises these never came to hand anything over.
 _NOT_SENT = (InvalidRequest, NotFound, PermissionDenied, Unsupported)
 
@@ -141,6 +146,8 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     account = await account_of(gateway, send)
     if isinstance(account, Pause):
         return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
+    if (ended := await _ended_before(gateway, send)) is not None:
+        return ended
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
     is_first = send.state in (State.RESERVED, State.HELD)
     try:
@@ -159,10 +166,17 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         return await park(gateway, send, limited.retry_after or _PARKED, limited.message)
     except NotNow as later:
         return await _put_off(gateway, send, later.reason)
-    with span("submit", provider=account.settings.provider) as traced:
-        outcome = await _submit(account, request)
-        traced.mark(outcome=outcome.state)
-    return await settle(gateway, sending, outcome)
+    return await settle(gateway, sending, await _noted_and_submitted(gateway, account, sending, request))
+
+
+async def _ended_before(gateway: Gateway, send: Send) -> Send | None:
+    """Where the state file was put back from a backup: what it does not know, and the file beside it does."""
+    outbox = gateway.store.outbox
+    if await gateway.in_thread(outbox.catch_up, send):
+        return await ask_a_person(gateway, send, _SUBMITTED)
+    if await gateway.in_thread(outbox.was_stopped, send.send_id) and not await was_decided(gateway, send):
+        return await gateway.in_thread(outbox.cancel, send.send_id)
+    return None
 
 
 async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
@@ -171,6 +185,19 @@ async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
         return await rest(gateway, send.send_id, reason)
     pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, reason.message)
     return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
+
+
+async def _noted_and_submitted(
+    gateway: Gateway, account: Account, sending: Send, request: SubmitRequest
+) -> SubmitOutcome:
+    try:
+        await gateway.in_thread(gateway.store.outbox.note_submission, sending)
+    except ProviderUnavailable as error:  # nothing was sent
+        return SubmitOutcome("retryable", reason=error.message, error=error)
+    with span("submit", provider=account.settings.provider) as traced:
+        outcome = await _submit(account, request)
+        traced.mark(outcome=outcome.state)
+    return outcome
 
 
 async def _submit(account: Account, request: SubmitRequest) -> SubmitOutcome:

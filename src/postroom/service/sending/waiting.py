@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from itertools import takewhile
 from typing import TypeVar
 
-from postroom.model.errors import AuthRequired, Conflict, PostroomError, ProviderUnavailable, RateLimited
+from postroom.model.errors import AuthRequired, Conflict, PostroomError, ProviderUnavailable
 from postroom.service.gateway import Account, Gateway
 from postroom.store import Send, State
 from postroom.store.sends.pauses import Pause
@@ -56,7 +56,8 @@ async def rest(gateway: Gateway, send_id: str, error: PostroomError) -> Send:
     later, and put before a person when that goes on for days."""
     send = await gateway.in_thread(gateway.store.outbox.get, send_id)
     may_stop = send.state is not State.SENDING and State.NEEDS_HUMAN in ALLOWED[send.state]
-    if may_stop and not isinstance(error, (Conflict, RateLimited)) and await has_waited_long(gateway, send):
+    is_held_up = isinstance(error, Conflict) or error.reason == "send_limit"  # by another process, or by a full hour
+    if may_stop and not is_held_up and await has_waited_long(gateway, send):
         return await ask_a_person(gateway, send, error.message)
     return await park(gateway, send, error.retry_after or FIRST_RETRY, error.message)
 

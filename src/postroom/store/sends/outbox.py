@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Unpack
 
-from postroom.model.errors import Conflict, InternalError, PermissionDenied
+from postroom.model.errors import Conflict, InternalError, PermissionDenied, ProviderUnavailable
 from postroom.model.ids import Kind, new_handle
 from postroom.model.message import Page
 from postroom.model.outcome import SubmitRequest, WireEnvelope
@@ -26,6 +27,7 @@ from postroom.store.sends.owner import Owner
 from postroom.store.sends.rate import Rate
 from postroom.store.sends.send_rows import LONGEST_REST, NewSend, Send, SendEvent, among
 from postroom.store.sends.states import CANCELLABLE, FINISHED, UNSENT, State
+from postroom.store.sends.submissions import Submissions
 from postroom.store.sends.transitions import Changes, Transitions, refused
 from postroom.store.settled_time import SettledTime
 
@@ -68,6 +70,7 @@ class Outbox:
         rate: Rate,
         previews: Previews,
         draft_holds: drafts.DraftHolds,
+        submissions: Submissions,
         transitions: Transitions,
     ) -> None:
         self._database = database
@@ -78,6 +81,7 @@ class Outbox:
         self._rate = rate
         self._previews = previews
         self._draft_holds = draft_holds
+        self._submissions = submissions
         self._transitions = transitions
 
     def prepare(self, new: NewSend) -> Send:
@@ -126,10 +130,26 @@ class Outbox:
             self._mine(connection, send_id)
             return self._transitions.move(connection, send_id, expected, to, changes)
 
+    def note_submission(self, sending: Send) -> None:
+        """Beside the state file, before the first byte is sent. ProviderUnavailable where that fails."""
+        self._submissions.note(sending.send_id, sending.attempt)
+
+    def catch_up(self, send: Send) -> bool:
+        """Whether it was submitted since the state file was as it is, which then learns of it."""
+        last = self._submissions.last(send.send_id)
+        if last <= send.attempt:
+            return False
+        with self._database.transaction() as connection:
+            self._mine(connection, send.send_id)
+            connection.execute("UPDATE outbox SET attempt = ?, doubtful = 1 WHERE send_id = ?", (last, send.send_id))
+        return True
+
     def cancel(self, send_id: str) -> Send:
         """From any state in which no submission is under way; Conflict otherwise. Any process may."""
         with self._database.transaction() as connection:
-            return self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
+            cancelled = self._transitions.move(connection, send_id, CANCELLABLE, State.CANCELLED)
+        self._note_stopped(cancelled)
+        return cancelled
 
     def withdraw(self, send_id: str) -> Send:
         """Take back what was prepared or asked about and promised to nobody: its key is free again."""
@@ -144,7 +164,18 @@ class Outbox:
             changes: Changes = {"outcome": {**(send.outcome or {}), "decided": verdict}}
             if verdict == "resend":
                 changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged again
-            return self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+            decided = self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+        if verdict == "drop":
+            self._note_stopped(decided)
+        return decided
+
+    def _note_stopped(self, send: Send) -> None:
+        with suppress(ProviderUnavailable):  # it is stopped all the same, as long as no backup is put back
+            self._submissions.note_stopped(send.send_id)
+
+    def was_stopped(self, send_id: str) -> bool:
+        """Since the state file was as it is."""
+        return self._submissions.is_stopped(send_id)
 
     def get(self, send_id: str) -> Send:
         with self._database.read() as connection:

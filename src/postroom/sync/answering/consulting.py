@@ -7,18 +7,20 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from postroom.model.errors import PostroomError, ProviderUnavailable, RateLimited
+from postroom.providers.at_hand import Greeted
 from postroom.providers.layers.layered import Call
 from postroom.settings.mailboxes import owner_of
 from postroom.sqlite.at_once import AtOnce
 from postroom.sqlite.database import remembered
 from postroom.sync.answering.coverage import coverage_of_all
 from postroom.sync.answering.fill_progress import telling
+from postroom.sync.answering.patience import unless_silent
 from postroom.sync.answering.trust import Outage, TooMuch, Trust
 from postroom.sync.file.limits import noted_owner
 
@@ -54,6 +56,7 @@ class Consulting:
         self._readers = anyio.CapacityLimiter(8)
         self._catching_up = anyio.Lock()
         self._is_connected = False
+        self.greeted = mailbox if isinstance(mailbox, Greeted) else None
         self._at_once = AtOnce()
         self.outage = Outage()
 
@@ -75,8 +78,15 @@ class Consulting:
 
     async def ask_first(self, look: Look[R], ask: Call, *args: Any, **kwargs: Any) -> R:
         """From the server, or from the mirror where that does not answer."""
+
+        async def instead() -> R | None:
+            found = await self.last_resort(look)
+            if found is not None:
+                self.outage.begin()
+            return found
+
         try:
-            return cast("R", await self.ask(ask, *args, **kwargs))
+            return await unless_silent(self.greeted, partial(self.ask, ask, *args, **kwargs), instead)
         except PostroomError as error:
             found = await self.instead_of(error, look)
             if found is None:
@@ -97,11 +107,23 @@ class Consulting:
             return None
         began = datetime.now(UTC)
         async with self._catching_up:
-            try:
-                await self._catch_up()
-            except PostroomError:
-                return None  # whoever asks the server next is told
+            if self.outage.is_on or not await self._has_caught_up(self._catch_up):
+                return await self.last_resort(look) if self.outage.is_on else None
         return await self._look(look, Trust(min(since, began)))
+
+    async def _has_caught_up(self, catch_up: CatchUp) -> bool:
+        async def succeeded() -> bool:
+            await catch_up()
+            return True
+
+        async def is_silent() -> bool:
+            self.outage.begin()
+            return False
+
+        try:
+            return await unless_silent(self.greeted, succeeded, is_silent)
+        except PostroomError:
+            return False  # whoever asks the server next is told
 
     async def now(self, look: Look[R]) -> R | None:
         """What the mirror says as it is."""

@@ -28,13 +28,13 @@ from postroom.index.folders import list_folders
 from postroom.index.search import is_quick
 from postroom.model.capabilities import Capabilities
 from postroom.model.changes import Hits
-from postroom.model.errors import CursorExpired, PostroomError
+from postroom.model.errors import CursorExpired
 from postroom.model.message import Envelope, Message, Page
 from postroom.model.query.tree import Query, Text
 from postroom.providers.layers.layered import Call, Layered
 from postroom.providers.protocol import FolderSync, Mailbox, Transport
 from postroom.sqlite.database import remembered
-from postroom.sync.answering.consulting import UNREACHABLE, CatchUp, Consulting, of_messages
+from postroom.sync.answering.consulting import CatchUp, Consulting, of_messages
 from postroom.sync.answering.conversations import Conversations
 from postroom.sync.answering.coverage import Coverage, coverage_of, coverage_of_all, folders_concerned
 from postroom.sync.answering.heads import page_of_head
@@ -144,15 +144,20 @@ class MirrorLayer:
     # --- reading
 
     async def _connect(self, ask: Call) -> Capabilities:
-        """With the server away: what it could do the last time."""
-        try:
-            found = cast("Capabilities", await self._consult.ask(ask))
-        except UNREACHABLE:
-            known = await self._consult.last_resort(lambda connection, _: abilities.noted(connection))
-            if known is None:
-                raise
-            return known
-        await noted(self.mirror, abilities.note, found)
+        """What it could do the last time: with the server away, and where it would be waited for although the mirror
+        is fresh."""
+        known = await self._consult.now(self._abilities) if self._consult.greeted is not None else None
+        return await self._consult.ask_first(self._abilities, self._found_out, ask) if known is None else known
+
+    def _abilities(self, connection: sqlite3.Connection, trust: Trust) -> Capabilities | None:
+        if trust.is_last_resort:
+            return abilities.noted(connection)
+        is_fresh = trust.accepts(coverage_of_all(connection))
+        return abilities.noted_by(connection, self._settings) if is_fresh else None
+
+    async def _found_out(self, ask: Call) -> Capabilities:
+        found = cast("Capabilities", await ask())
+        await noted(self.mirror, abilities.note, found, self._settings)
         return found
 
     async def _folders(self, ask: Call) -> list[Folder]:
@@ -250,14 +255,16 @@ class MirrorLayer:
         self, ask: Call, refs: list[str], look: Callable[[sqlite3.Connection, Trust, Sequence[str]], dict[str, R]]
     ) -> dict[str, R]:
         """By ref. With the server away nobody knows whether the others are gone."""
-        try:
-            answers = await self._consult.ask(ask, refs)
-        except PostroomError as error:
-            known = await self._consult.instead_of(error, lambda connection, trust: look(connection, trust, refs)) or {}
-            if len(known) < len(set(refs)):
-                raise
-            return known
-        return {ref: answer for ref, answer in zip(refs, answers, strict=True) if answer is not None}
+
+        def look_for_all(connection: sqlite3.Connection, trust: Trust) -> dict[str, R] | None:
+            known = look(connection, trust, refs)
+            return known if len(known) == len(set(refs)) else None
+
+        async def asked() -> dict[str, R]:
+            answers = zip(refs, await ask(refs), strict=True)
+            return {ref: answer for ref, answer in answers if answer is not None}
+
+        return await self._consult.ask_first(look_for_all, asked)
 
     def _envelopes_found(
         self, connection: sqlite3.Connection, trust: Trust, refs: Sequence[str]

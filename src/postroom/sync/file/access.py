@@ -14,8 +14,6 @@ from postroom.sync.file import space
 if TYPE_CHECKING:
     from postroom.sync.file.mirror import Mirror
 
-_GROWTH = 4  # bytes for each of a text: itself and its words in the index, in SQLite's log and from there in the file
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -56,7 +54,7 @@ class Access:
         self, size: int, verb: Callable[Concatenate[Connection, P], R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
         """`write`, of so many bytes of text and content, where the disk has room for them."""
-        space.check(self.mirror.path, _GROWTH * size)
+        space.check(self.mirror.path, space.GROWTH * size)
         return await self.write(verb, *args, **kwargs)
 
     def _require_same(self) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from postroom.model.errors import ProviderUnavailable
 
 RESERVE = 64 * 2**20
+BLOCK = 32 * 2**20  # bytes of messages that are written at once
+GROWTH = 4  # bytes for each of a text: itself and its words in the index, in SQLite's log and from there in the file
 
 
 def check(path: Path, needed: int = 0) -> None:
@@ -19,9 +21,11 @@ def check(path: Path, needed: int = 0) -> None:
         return
     if disk.total and disk.free < RESERVE + needed:
         wanted = -(-(RESERVE + needed) // 2**20)
+        most = (RESERVE + GROWTH * BLOCK) // 2**20
         raise ProviderUnavailable(
             f"The disk of the mirror {path.stem} is almost full: {disk.free // 2**20} MB are free, and"
-            f" {wanted} MB are needed to continue. The last {RESERVE // 2**20} MB are reserved for sends,"
-            " drafts and ids of messages. Ask the operator to free space; what is in the mirror is kept.",
+            f" {wanted} MB are needed to continue, up to {most} MB where messages are large."
+            f" The last {RESERVE // 2**20} MB are reserved for sends, drafts and ids. Ask the operator to free"
+            " space; what is in the mirror is kept.",
             details={"file": str(path)},
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 
 from postroom.model.errors import PostroomError
+from postroom.sync.file import space
 from postroom.sync.file.access import Access
 from postroom.sync.file.limits import Limits
 from postroom.sync.following.reading import Begun, Reading, headers_only
@@ -33,7 +34,7 @@ _WAITING = 16
 _WAITING_BYTES = 64 * 1024 * 1024  # of those that this process is to read itself; the others' are in the spool
 # Of one transaction. Keys that follow no order (ids of messages, digests) are all over their tables, and each page that
 # gets one is written anew: with 500 messages, in a mirror of 10,000, writing takes a quarter longer.
-_BLOCK, _BLOCK_BYTES = 2_000, 32 * 1024 * 1024
+_BLOCK = 2_000
 _HEADERS = 250  # messages at once, without bodies
 
 
@@ -245,7 +246,7 @@ def _identity(envelope: Envelope, told: Identified | None) -> str:
 
 def _is_full(block: Sequence[tuple[_Batch, list[Arrival]]]) -> bool:
     messages = sum(len(arrivals) for _, arrivals in block)
-    return messages >= _BLOCK or _size(block) >= _BLOCK_BYTES
+    return messages >= _BLOCK or _size(block) >= space.BLOCK
 
 
 def _is_enough(block: Sequence[tuple[_Batch, list[Arrival]]], batches: MemoryObjectReceiveStream[_Batch]) -> bool:

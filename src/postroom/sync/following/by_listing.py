@@ -60,7 +60,6 @@ class ByListing:
         self._clock = clock
         self.is_partial = False
         self.failure: PostroomError | None = None
-        self._put_off: list[str] = []  # by earlier rounds
         self.stated_at = 0.0  # nothing is announced with its messages
         self._reports = isinstance(mailbox, Changes)
         self._is_walking = False
@@ -72,14 +71,14 @@ class ByListing:
     async def round(self) -> bool:
         asked_at = self._asked_at = self._clock()
         self.failure = None
-        self._put_off = await self._access.read(walking.those_put_off)
+        put_off = await self._access.read(walking.those_put_off)
         late = set(self._late)
         folders = await self._take_folders()
         self._late = set(late)
         changed = await (self._take_changes() if self._reports else self._take_outline(folders))
         await self._look_again(await self._access.read(leaving.inside, late))
         self._late -= late
-        await self._look_again(self._put_off)
+        await self._look_again([*put_off])
         if not await self.is_behind():
             await self._look_again(await self._access.read(leaving.in_gone_folders))
             await self._look_again(await self._access.read(labelling.without_folder))
@@ -180,19 +179,19 @@ class ByListing:
 
     async def _settle(self, page: ChangePage) -> None:
         """What is new first: a message that got another ref is there before the old one is missed."""
-        gone, again = list[str](), list[str]()
+        looks = []
         for start in range(0, len(page.changed), _CHANGES):
             looked = await self._looked_at(page.changed[start : start + _CHANGES])
-            await self._take(list(looked.rows.values()), walk=None)
-            gone += looked.gone
-            again += [*looked.failed, *looked.doubtful]
-        await self._access.write(self._remove, page, gone, again)
+            looked.gone += await self._take(list(looked.rows.values()), walk=None)
+            looks.append((page.changed[start : start + _CHANGES], looked))
+        await self._access.write(self._remove, page, looks)
 
     def _remove(
-        self, connection: sqlite3.Connection, page: ChangePage, gone: Sequence[str], again: Sequence[str]
+        self, connection: sqlite3.Connection, page: ChangePage, looks: Sequence[tuple[Sequence[str], Looked]]
     ) -> None:
-        self._miss(connection, [*page.removed, *gone])
-        walking.put_off(connection, page.changed, again)
+        self._miss(connection, [*page.removed, *(ref for _, looked in looks for ref in looked.gone)])
+        for asked, looked in looks:
+            self._put_off_doubtful(connection, asked, looked)
         note_fact(connection, CURSOR, page.cursor)
         note_fact(connection, IS_MIDWAY, "1" if page.has_more else "")
 
@@ -232,8 +231,8 @@ class ByListing:
         async with aclosing(pages_of(self._mailbox, place.ref, first=_FIRST_PAGE, size=_PAGE)) as pages:
             async for page in pages:
                 items = [row for row in page.items if oldest is None or row.date is None or row.date >= oldest]
-                await self._take(items, walk=walk)
-                await self._look_again(page.gone, walk=walk)
+                gone = await self._take(items, walk=walk)
+                await self._look_again([*page.gone, *gone], walk=walk)
                 if head.goes_on_with(page.items) and self._reports:
                     await self._access.write(walking.reach_down, place, head.since)
                 if after is not None:
@@ -246,10 +245,13 @@ class ByListing:
         for start in range(0, len(refs), _PAGE):
             some = refs[start : start + _PAGE]
             looked = await self._looked_at(some)
-            await self._take(list(looked.rows.values()), walk=walk)
+            looked.gone += await self._take(list(looked.rows.values()), walk=walk)
             await self._access.write(self._miss, looked.gone)
-            again = [*looked.failed, *(ref for ref in looked.doubtful if ref not in self._put_off)]
-            await self._access.write(walking.put_off, some, again)
+            await self._access.write(self._put_off_doubtful, some, looked)
+
+    def _put_off_doubtful(self, connection: sqlite3.Connection, asked: Sequence[str], looked: Looked) -> None:
+        doubts = walking.Doubts(looked.rows.keys(), looked.failed.keys(), looked.doubtful, looked.samples)
+        walking.put_off(connection, asked, doubts, self._clock())
 
     async def _read_again(self, refs: Sequence[str]) -> None:
         """Those that could not be read. Nothing was reported of them, so that they can wait."""
@@ -262,8 +264,10 @@ class ByListing:
         self.failure = next(iter(looked.failed.values()), self.failure)
         return looked
 
-    async def _take(self, rows: Sequence[Envelope], walk: int | None) -> None:
-        """Known ones as they are now; new ones and those whose content may have changed fetched."""
+    async def _take(self, rows: Sequence[Envelope], walk: int | None) -> list[str]:
+        """Known ones as they are now; new ones and those whose content may have changed fetched. The refs of those that
+        are gone by then, as the server says."""
+        gone: list[str] = []
         rows = await self._placed(rows)
         if not self._reports:
             await self._access.write(drop_replaced, rows, self._clock())
@@ -274,6 +278,8 @@ class ByListing:
             listed = {row.ref: row for row in some}
             size = sum(one.size for one in arrivals)
             await self._access.write_messages(size, self._add, arrivals, listed, walk)
+            gone += listed.keys() - {arrival.record.ref for arrival in arrivals}
+        return gone
 
     def _update(self, connection: sqlite3.Connection, rows: Sequence[Envelope], walk: int | None) -> list[Envelope]:
         """Those that are to be fetched. One that is in no mirrored folder any more is not kept."""
@@ -326,7 +332,7 @@ class ByListing:
             changed = set().union(*unknown.values(), (name for _, name in before.items() ^ self._names.items()))
             odd = [row.ref for row in rows if changed.intersection((*row.folders, *row.labels))]
             again = await self._looked_at(odd)
-            await self._access.write(walking.put_off, odd, [*again.failed, *again.doubtful])
+            await self._access.write(self._put_off_doubtful, odd, again)
             rows = [again.rows.get(row.ref, row) for row in rows if row.ref not in again.gone]
             still = self._unknown(rows, hidden)
             hidden |= {name for ref, names in still.items() for name in names & unknown.get(ref, set())}

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from postroom.providers.protocol import Mailbox
     from postroom.sync.file.access import Access
 
-_MOST_DOUBTED = 20  # of the messages that are asked for together
+_MOST_DOUBTED = 20  # of the messages that are asked for together: these stand for the others
 _MOST_FAILED = 5  # of the messages that are asked for together; where there are more, it is the server that fails
 
 
 @dataclass(slots=True)
 class Looked:
-    """`failed`: of these the server tells nothing, while it tells of others. `doubtful`: those that are gone, unless
-    there are many."""
+    """`failed`: of these the server tells nothing, while it tells of others."""
 
     rows: dict[str, Envelope] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
@@ -29,17 +28,28 @@ class Looked:
 
     @property
     def doubtful(self) -> list[str]:
-        return self.gone if len(self.gone) <= _MOST_DOUBTED else []
+        """Those that are gone; of many, some from all over."""
+        return self.gone[:: -(-len(self.gone) // _MOST_DOUBTED) or 1]
+
+    @property
+    def samples(self) -> list[str]:
+        """Those of the doubtful that stand for others."""
+        return self.doubtful if len(self.gone) > _MOST_DOUBTED else []
 
 
 async def looked_at(access: Access, mailbox: Mailbox, refs: Sequence[str]) -> Looked:
     """A server that says once that a message is gone may be wrong, and nothing would name that message again: it is
-    asked twice. Many that are gone were deleted, and to ask for them costs as much as to read them."""
+    asked twice. Many that are gone were deleted, most likely, and to ask for them costs as much as to read them: so for
+    a few of them, and for all where one of these is there."""
     looked = Looked()
     await _ask(access, mailbox, refs, looked)
     looked.gone = _missing(refs, looked)
+    samples = looked.samples
     await _ask(access, mailbox, looked.doubtful, looked)
     looked.gone = _missing(looked.gone, looked)
+    if not looked.rows.keys().isdisjoint(samples):
+        await _ask(access, mailbox, looked.gone, looked)
+        looked.gone = _missing(looked.gone, looked)
     return looked
 
 

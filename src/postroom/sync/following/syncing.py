@@ -182,7 +182,8 @@ class Syncing:
         await self._begin()
         await Access(self.mirror).read(packing.forget_unknown, self.mirror.spool)
         found = await self._mailbox.connect()
-        await Access(self.mirror).write(abilities.note, found)  # a reader may have had no file to note it in
+        # A reader may have had no file to note it in.
+        await Access(self.mirror).write(abilities.note, found, self._settings)
         engine = self._engine()
         await self._take_announced()
         await self._round(engine)

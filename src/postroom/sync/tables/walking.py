@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Sized
+from dataclasses import dataclass
 
 from postroom.sync.file.limits import IS_DUE
 from postroom.sync.file.status import fact, note_answer, note_fact, was_changed_since
@@ -15,6 +16,19 @@ IS_MIDWAY = "is_midway"  # there are more pages of changes after the cursor, as 
 FROM_NOTHING = "from_nothing"  # everything in the mirror was seen or reported since the cursor that it began with
 
 _PUT_OFF = "put_off"  # the refs of messages that are to be asked for in the next round
+_SAMPLES = "samples"  # those of them that stand for many that the server said are gone
+_DOUBTED = 60.0  # seconds for which a message is asked for in every round after the server said that it is gone
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What a server told of messages: those that are there, those of which it tells nothing, and of those that are gone
+    the ones to be asked for again, of which the `samples` stand for others."""
+
+    found: Collection[str]
+    failed: Collection[str]
+    gone: Sequence[str]
+    samples: Sequence[str]
 
 
 def next_walk(connection: sqlite3.Connection) -> int:
@@ -87,14 +101,26 @@ def confirm(connection: sqlite3.Connection, asked_at: float, low: int) -> None:
     )
 
 
-def those_put_off(connection: sqlite3.Connection) -> list[str]:
-    refs: list[str] = json.loads(fact(connection, _PUT_OFF) or "[]")
-    return refs
+def those_put_off(connection: sqlite3.Connection) -> dict[str, float]:
+    """With when that was."""
+    found: dict[str, float] | list[str] = json.loads(fact(connection, _PUT_OFF) or "{}")
+    return found if isinstance(found, dict) else dict.fromkeys(found, 0.0)  # by an earlier version
 
 
-def put_off(connection: sqlite3.Connection, asked: Sequence[str], again: Sequence[str]) -> None:
-    """To the next round, of those that were asked for, these, and no others any longer."""
-    before = those_put_off(connection)
-    after = sorted({*before} - {*asked} | {*again})
-    if after != before:
-        note_fact(connection, _PUT_OFF, json.dumps(after) if after else "")
+def put_off(connection: sqlite3.Connection, asked: Sequence[str], doubts: Doubts, now: float) -> None:
+    """To the next round, of those that were asked for; no others any longer. Where one is found that stands for others,
+    nobody knows how many of these are there as well: everything is compared."""
+    before, samples = those_put_off(connection), set(json.loads(fact(connection, _SAMPLES) or "[]"))
+    if not samples.isdisjoint(doubts.found):
+        note_due(connection)
+    since = {ref: before.get(ref, now) for ref in doubts.gone}
+    gone = {ref: moment for ref, moment in since.items() if 0 <= now - moment < _DOUBTED}
+    left = {ref: moment for ref, moment in before.items() if ref not in asked}
+    after = left | gone | dict.fromkeys(doubts.failed, now)
+    _note(connection, _PUT_OFF, after, before)
+    _note(connection, _SAMPLES, sorted((samples | {*doubts.samples}) & after.keys()), sorted(samples))
+
+
+def _note(connection: sqlite3.Connection, name: str, value: Sized, before: Sized) -> None:
+    if value != before:
+        note_fact(connection, name, json.dumps(value) if value else "")

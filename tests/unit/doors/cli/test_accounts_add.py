@@ -451,16 +451,51 @@ def test_a_settings_file_that_cannot_be_written_takes_the_secret_back(
     assert left_behind(tmp_path) == ["secrets.key"]
 
 
-def test_it_leaves_the_secret_that_another_settings_file_has_under_this_name(
+def test_it_leaves_the_secret_that_another_settings_file_has_for_this_account(
     tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hand_over(monkeypatch, PASSWORD)
     assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 0
     hand_over(monkeypatch, WRONG)
     in_place_of_a_file = str(tmp_path)
-    other = ("accounts", "add", "bob@gmail.com", "--config", in_place_of_a_file, "--no-check", "--password-stdin")
+    other = ("accounts", "add", "alice@gmail.com", "--config", in_place_of_a_file, "--no-check", "--password-stdin")
     assert run(*other) == 2
-    assert secrets.kept("gmail", "password", environ=os.environ) == PASSWORD
+    assert password_of(config) == PASSWORD
+
+
+def password_of(config: Path) -> str | None:
+    (account,) = load(config).accounts
+    return secrets.resolve(account, "password")
+
+
+def test_two_settings_files_may_use_one_name_for_two_addresses(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.toml"
+    for address, path, secret in (("alice@gmx.de", config, PASSWORD), ("bob@gmx.de", other, "bobs-own")):
+        hand_over(monkeypatch, secret)
+        assert run("accounts", "add", address, "--config", str(path), "--no-check", "--password-stdin") == 0
+    assert "replaced" not in capsys.readouterr().out
+    assert (password_of(config), password_of(other)) == (PASSWORD, "bobs-own")
+    hand_over(monkeypatch, "newer")
+    assert run("accounts", "login", "gmx", "--no-check", "--password-stdin") == 0
+    assert (password_of(config), password_of(other)) == ("newer", "bobs-own")
+    assert run("accounts", "remove", "gmx") == 0
+    assert password_of(other) == "bobs-own"
+
+
+def test_a_secret_that_is_stored_under_the_name_alone_is_used_replaced_and_removed(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.parent.mkdir(parents=True)
+    config.write_text('[[accounts]]\nname = "work"\nprovider = "imap"\naddress = "alice@example.com"\nhost = "h"\n')
+    secrets.keep("work", "password", PASSWORD, environ=os.environ)
+    assert password_of(config) == PASSWORD
+    hand_over(monkeypatch, "newer")
+    assert run("accounts", "login", "work", "--no-check", "--password-stdin") == 0
+    assert password_of(config) == "newer"
+    assert run("accounts", "remove", "work") == 0
+    assert sorted(left_behind(tmp_path)) == ["postroom.toml", "secrets.key"]
 
 
 def test_it_says_that_it_replaced_the_secret_of_another_settings_file(
@@ -470,9 +505,9 @@ def test_it_says_that_it_replaced_the_secret_of_another_settings_file(
     assert run("accounts", "add", "alice@gmail.com", "--no-check", "--password-stdin") == 0
     assert "replaced another" not in capsys.readouterr().out
     hand_over(monkeypatch, WRONG)
-    other = ("accounts", "add", "bob@gmail.com", "--config", str(tmp_path / "other.toml"), "--password-stdin")
+    other = ("accounts", "add", "alice@gmail.com", "--config", str(tmp_path / "other.toml"), "--password-stdin")
     assert run(*other, "--no-check") == 0
-    assert "it replaced another one; a settings file that has an account of the same name" in capsys.readouterr().out
+    assert "it replaced another one; a settings file that has the same account" in capsys.readouterr().out
 
 
 def test_a_new_password_is_tried_and_replaces_the_old_one(

@@ -19,6 +19,7 @@ from postroom.providers.graph.setup import GraphSetup
 from postroom.providers.oauth.keeping import Keeping
 from postroom.providers.oauth.services import SERVICES
 from postroom.settings import load
+from postroom.settings.mailboxes import secrets_name
 
 CLIENT = ("--client-id", "client-1")
 
@@ -85,7 +86,7 @@ def test_an_address_and_a_login_are_all_that_is_needed(
     assert account.provider == kind.name
     assert account.oauth.client_id == "client-1"
     assert kind.scope in idp.authorised[0]["scope"]
-    assert Keeping(account.name).read().refresh_token in idp.refresh_tokens
+    assert Keeping(secrets_name(account)).read().refresh_token in idp.refresh_tokens
     assert run("accounts", "--check") == 0
     assert "ok" in capsys.readouterr().out
 

@@ -15,7 +15,10 @@ from tests.peers.dovecot import Dovecot
 from postroom.doors.cli import checkup
 from postroom.model.errors import AuthRequired, ProviderUnavailable
 from postroom.service.gateway import Gateway
+from postroom.service.sending.order import Wishes
+from postroom.service.sending.send import order_mail, send
 from postroom.service.views import FolderView
+from postroom.service.writing.composing import DraftRequest
 from postroom.service.writing.draft import list_drafts
 from postroom.settings import build
 from postroom.settings.clients import Client, create
@@ -153,3 +156,17 @@ def test_mirrors_of_no_account_are_named_with_their_size_and_how_to_remove_them(
 def test_a_home_without_mirrors_has_none_left_behind(tmp_path: Path) -> None:
     found = checkup.settings_and_home(build({"accounts": ACCOUNTS}, home=tmp_path))
     assert [one.what for one in found] == ["settings", "home"]
+
+
+async def test_sends_of_an_account_that_the_settings_no_longer_have_are_mentioned(tmp_path: Path) -> None:
+    box, mine = ({"name": name, "provider": "local", "address": f"{name}@example.com"} for name in ("box", "mine"))
+    held = {"hold_seconds": 600, "gate": "confirm"}
+    async with open_gateway(build({"accounts": [mine, box], "safety": held}, home=tmp_path)) as before:
+        for account in ("mine", "box"):
+            request = DraftRequest(to=["box@example.com"], subject="hello", body="hello")
+            order = await order_mail(before, request, Wishes(confirm=True), account)
+            assert (await send(before, order)).status == "held"
+        assert [found async for found in checkup.strangers(before)] == []
+    async with open_gateway(build({"accounts": [box], "safety": held}, home=tmp_path)) as after:
+        (found,) = [found async for found in checkup.strangers(after)]
+    assert found.text == "has sends of mine, not in these settings: postroom outbox list shows them"

@@ -26,6 +26,7 @@ from postroom.providers.discovery.found import Found, Server
 from postroom.providers.oauth.keeping import Keeping
 from postroom.providers.oauth.services import SERVICES
 from postroom.settings import ImapAccount, load
+from postroom.settings.mailboxes import secrets_name
 from postroom.store import open_store
 
 
@@ -106,12 +107,13 @@ def test_a_login_in_the_browser_sets_the_account_up(
     assert isinstance(account, ImapAccount)
     assert account.oauth is not None
     assert (account.auth, account.oauth.client_id) == ("xoauth2", "client-1")
-    assert Keeping("work").read().refresh_token in idp.refresh_tokens
+    kept = Keeping(secrets_name(account)).read()
+    assert kept.refresh_token in idp.refresh_tokens
     assert idp.authorised[0]["scope"] == "https://mail.google.com/"
     assert idp.authorised[0]["access_type"] == "offline"
     assert run("accounts", "--check") == 0
     said = capsys.readouterr().out
-    for secret in ("hush", Keeping("work").read().access_token, Keeping("work").read().refresh_token):
+    for secret in ("hush", kept.access_token, kept.refresh_token):
         assert secret not in said + config.read_text()
 
 

@@ -95,6 +95,18 @@ async def test_after_an_outage_what_was_read_before_is_still_known(box: Box, qui
     assert box.asked() == ["messages.list", "history.list"]
 
 
+@pytest.mark.parametrize("verb", ["move", "put_into"])
+async def test_a_message_whose_move_may_have_been_made_is_moved_back_from_where_it_is(box: Box, verb: str) -> None:
+    ref, work = box.deliver(), box.label("Work")
+    await inbox(box)
+    box.gmail.cut_next("POST", "messages.batchModify", after_effect=True)
+    (lost,) = await box.mailbox.move([ref], work)
+    assert not lost.ok
+    (back,) = await (box.mailbox.move([ref], "INBOX") if verb == "move" else box.mailbox.put_into([ref], ["INBOX"]))
+    assert back.ok
+    assert box.labels_of(ref) == {"INBOX", "UNREAD"}
+
+
 async def test_a_message_read_while_the_history_went_on_is_not_kept(box: Box) -> None:
     """A change between the reading and the keeping would never be heard of again."""
     ref = box.deliver()

@@ -163,8 +163,8 @@ async def test_nobody_replies_to_an_alias_of_their_own(
     ("given", "least", "most"),
     [
         ("7", 7, 7),
-        ("99999999999999999999", 604_800, 604_800),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", 604_800, 604_800),
+        ("99999999999999999999", 14_400, 14_400),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 14_400, 14_400),
         ("Sat, 01 Jan 2000 00:00:00 GMT", 0, 0),
         ("-5", None, None),
         ("soon", None, None),

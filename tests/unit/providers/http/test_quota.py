@@ -8,7 +8,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from postroom.model.errors import RateLimited
+from postroom.model.errors import ProviderUnavailable, RateLimited
 from postroom.providers.http.api import Api
 from postroom.providers.http.quota import Quota, Rate
 
@@ -80,3 +80,22 @@ async def test_everybody_keeps_away_until_the_time_the_service_named(
     waits.now += 50
     await api.read("/x")
     assert waits.slept == [pytest.approx(10)]
+
+
+async def test_a_service_that_named_hours_is_asked_again_within_a_quarter_of_one(
+    server: Server, make_api: Make, waits: Waits
+) -> None:
+    """It may have recovered, and until then nothing can be read."""
+    late = Reply(503, headers={"Retry-After": "86400"})
+    server.replies = [late, late, Reply(body={})]
+    api = make_api(quota=Quota(patience=30, sleep=waits.sleep, clock=waits.clock))
+    for _ in range(2):
+        with pytest.raises(ProviderUnavailable):
+            await api.read("/x")
+        waits.now += 800
+        with pytest.raises(RateLimited):
+            await api.read("/x")
+        waits.now += 100
+    assert len(server.asked) == 2
+    await api.read("/x")
+    assert len(server.asked) == 3

@@ -22,7 +22,7 @@ class Pretended:
 
     is_over = False
 
-    def __init__(self, account: ImapAccount, credentials: object = None) -> None:
+    def __init__(self, account: ImapAccount, credentials: object = None, dialled: object = None) -> None:
         self.is_gone = self.is_closed = False
         self.made.append(self)
 

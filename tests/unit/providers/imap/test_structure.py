@@ -7,6 +7,7 @@ from email.mime.text import MIMEText
 
 import pytest
 from tests.peers.accounts import imap_account, opened
+from tests.peers.courier import Courier
 from tests.peers.dovecot import Dovecot
 
 from postroom.mime.read.parse import parse
@@ -39,11 +40,21 @@ def single(kind: str) -> bytes:
     return MIMEText("Grüße", kind, "utf-8").as_bytes().replace(b"\n", b"\r\n")
 
 
+def _mixed(*kinds: bytes) -> bytes:
+    """Files as Apple's programs send them: all are called inline."""
+    files = b"".join(
+        b"--x\r\nContent-Type: %b\r\nContent-Disposition: inline; filename=a\r\n\r\nx\r\n" % k for k in kinds
+    )
+    return b"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\r\nSee:\r\n" + files + b"--x--\r\n"
+
+
 MAILS = {
     "nested": nested(),
     "plain": single("plain"),
     "html": single("html"),
     "file": single("pdf"),
+    "from a phone": _mixed(b"application/pdf", b"text/calendar", b"image/png"),
+    "no subtype": b"Content-Type: text\r\n\r\nwords\r\n",
     "broken": b"Content-Type: multipart/mixed; boundary=x\r\n\r\nno parts here",
     "empty": b"\r\n",
 }
@@ -72,6 +83,20 @@ def test_attachments_are_those_of_the_bytes(answers: dict[str, structure.Part], 
     ]
     for mine, theirs in zip(told, read, strict=True):
         assert abs(mine.size - theirs.size) <= max(4, theirs.size // 20)
+
+
+async def test_a_file_is_the_listed_one_where_the_server_splits_the_mail_differently(
+    courier: Courier,
+) -> None:
+    inner = b"Content-Type: multipart/mixed; boundary=ab2\r\n\r\n--ab2\r\n\r\nwords\r\n--ab2\r\n"
+    files = (b"Content-Type: application/pdf; name=%b\r\n\r\n%b\r\n" % (name, name) for name in (b"one", b"two"))
+    raw = b"Content-Type: multipart/mixed; boundary=ab\r\n\r\n--ab\r\n" + inner
+    raw += next(files) + b"--ab2--\r\n--ab\r\n" + next(files) + b"--ab--\r\n"
+    async with opened(imap_account(courier)) as mailbox:
+        ref = (await mailbox.create_draft(raw)).message_ref
+        listed = (await mailbox.fetch(ref)).attachments
+        assert [(await mailbox.fetch_part(ref, file.part)).strip().decode() for file in listed] == ["one", "two"]
+        assert [file.filename for file in listed] == ["one", "two"]
 
 
 async def test_a_large_mail_is_read_without_its_attachments_and_reads_the_same(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import smtplib
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from tests.contract.mails import mail
@@ -58,8 +60,10 @@ def with_sieve(server: Dovecot, **changes: Any) -> ImapAccount:
 
 
 class Box:
+    home: ClassVar[Path]
+
     def __init__(self, account: ImapAccount) -> None:
-        context = ProviderContext(None, (account,))  # type: ignore[arg-type]
+        context = ProviderContext(self.home, (account,))
         self.mailbox = ImapMailbox(account, context)
         self.transport = SmtpTransport(account, context, self.mailbox)
         self.scripts = SieveScripts(account)
@@ -74,6 +78,11 @@ class Box:
 
     async def start(self, text: str = TEXT, **fields: Any) -> SubmitOutcome:
         return await self.transport.submit(self.order(text, **fields))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path) -> None:
+    Box.home = tmp_path
 
 
 @pytest.fixture
@@ -373,3 +382,16 @@ async def test_a_long_line_arrives_whole(box: Box, stranger: Correspondent, smtp
     (reply,) = stranger.writes(box.address)
     assert reply.get_content().split() == text.split()
     assert (reply.get_all("mime-version"), reply.get_content_type()) == (["1.0"], "text/plain")
+
+
+async def test_a_reply_that_is_switched_off_as_rules_are_put_there_stays_off_and_the_rules_are_there(
+    account: ImapAccount,
+) -> None:
+    """Both are in one script, which either writes whole: by two processes, or by two calls at once."""
+    one, other = Box(account), Box(account)
+    for number in range(12):
+        await one.start()
+        rule = replace(STARRING, name=f"star {number}")
+        await asyncio.gather(one.mailbox.stop_vacation(), other.mailbox.put_rules([rule]))
+        found = await one.mailbox.vacation(), (await other.mailbox.list_rules()).rules
+        assert (found[0].enabled, found[1]) == (False, (rule,))

@@ -125,3 +125,16 @@ async def test_a_wrong_password_is_refused_and_not_shown(
     with pytest.raises(AuthRequired) as caught:
         await open_box(account).connect()
     assert "wrong" not in caught.value.message
+
+
+async def test_a_password_that_was_replaced_is_used_without_a_restart(
+    cyrus: Cyrus, open_box: Callable[[JmapAccount], JmapMailbox], tmp_path: Path
+) -> None:
+    user, place = await asyncio.to_thread(cyrus.new_user, "renewed"), tmp_path / "password"
+    place.touch(mode=0o600)
+    place.write_text("withdrawn")
+    box = open_box(JmapAccount(name="mine", address=user, session_url=cyrus.url, password_file=place))
+    with pytest.raises(AuthRequired):
+        await box.folders()
+    place.write_text(PASSWORD)
+    assert await box.folders()

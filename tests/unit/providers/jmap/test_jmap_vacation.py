@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.peers.cyrus import PASSWORD, running_cyrus
 from tests.peers.jmap import ADDRESS, FakeJmap
 from tests.peers.jmap.methods import METHODS, Refused
+from tests.peers.jmap.state import State
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError, ProviderError, Unsupported
 from postroom.model.native import NativeAction, Recipients, freeze, thaw
@@ -237,6 +239,28 @@ async def test_rules_leave_a_reply_in_the_same_script_alone(server: FakeJmap, ma
     server.state.blobs[server.state.scripts["R1"]["blobId"]] += b"discard;"
     with pytest.raises(Conflict):
         await mailbox.put_rules([RULE])
+
+
+async def test_rules_bring_back_no_reply_that_was_switched_off_in_the_same_moment(
+    server: FakeJmap, mailbox: JmapMailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replying = sieve_script.Script(vacation=Vacation(True, "Away", TEXT), addresses=(ADDRESS,))
+    silent = replace(replying, vacation=replace(replying.vacation, enabled=False))
+    add_blob = State.add_blob
+    blobs = [add_blob(server.state, script.text.encode()) for script in (replying, silent)]
+    server.state.scripts["R1"] = {"id": "R1", "name": "postroom", "blobId": blobs[0], "isActive": True}
+
+    def switched_off(state: State, content: bytes) -> str:
+        state.scripts["R1"] |= {"blobId": blobs[1], "isActive": False}
+        return add_blob(state, content)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(State, "add_blob", switched_off)
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            await mailbox.put_rules([RULE])
+    assert (server.state.scripts["R1"]["blobId"], server.state.scripts["R1"]["isActive"]) == (blobs[1], False)
+    await mailbox.put_rules([RULE])
+    assert [rule.name for rule in (await mailbox.list_rules()).rules] == [RULE.name]
 
 
 async def test_a_server_that_offers_it_and_fails_at_it_is_found_out_before_anybody_is_asked(tmp_path: Path) -> None:

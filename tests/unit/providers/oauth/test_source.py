@@ -13,6 +13,7 @@ from postroom.providers.oauth.keeping import Keeping, Login
 from postroom.providers.oauth.source import OAuthTokens
 from postroom.service.accounts.oauth_logins import keep_login
 from postroom.settings import ImapAccount, SettingsError, secrets
+from postroom.settings.mailboxes import secrets_name
 
 from .authorisation import Authorisation
 from .conftest import NOW
@@ -190,7 +191,7 @@ async def test_a_person_who_logs_in_waits_for_a_renewal_under_way_and_has_the_la
     idp: Authorisation, logged_in: Login, source: Make, account: ImapAccount
 ) -> None:
     by_hand = Login("by-hand", NOW + 3600, idp.issue())
-    keeping = Keeping("work")
+    keeping = Keeping(secrets_name(account))
     async with anyio.create_task_group() as group, keeping.alone():  # as a server that is renewing
         group.start_soon(keep_login, account, by_hand)
         await anyio.wait_all_tasks_blocked()

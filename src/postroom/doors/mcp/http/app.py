@@ -49,7 +49,7 @@ LISTEN = "subscriptions/listen"  # stays open, and does nothing
 SESSION = "mcp-session-id"
 MOST_SESSIONS = 1000  # of one application; each takes 40 KB
 NO_SESSION = -32001  # by which clients know that they have to begin anew: the TypeScript SDK's code
-SESSION_OVER = "Session not found: it has ended, for example by a restart; nothing was done. Connect again (initialize)."
+SESSION_OVER = "Session not found: it has ended, perhaps by a restart; nothing was done. Connect again (initialize)."
 BUSY = "The server is busy, and nothing was done."
 ID_IN_USE = "Invalid request: another request with the same id is in progress. Give each an id of its own."
 

@@ -77,6 +77,10 @@ class Known:
                 if (entry := self._entries.get(ref)) is not None:
                     entry.labels = (entry.labels - gone) | add
 
+    def doubt(self) -> None:
+        """A change whose outcome nobody knows: the history is asked, however short a time ago it was."""
+        self._synced_at = float("-inf")
+
     async def _catch_up(self) -> None:
         try:
             pages = await self._history()

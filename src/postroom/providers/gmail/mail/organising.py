@@ -117,6 +117,7 @@ class Organiser:
                 await self.client.post("messages/batchModify", body, units=UNITS["batchModify"])
                 await self.reader.known.changed(some, change.add, change.remove)
             except PostroomError as error:
+                self.reader.known.doubt()
                 failed.update(dict.fromkeys(some, error))
         return failed
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from postroom.mime.read.decode import decode_transfer
-from postroom.mime.read.parse import parse
+from postroom.mime.read.parse import extract_part, parse
 from postroom.model.errors import NotFound
 from postroom.model.message import Attachment, Body, Envelope, Message
 from postroom.providers.imap.flavours.flavour import flavour_of
@@ -16,6 +16,7 @@ from postroom.providers.imap.mail.convert import LINE, Line, as_bytes, envelope_
 from postroom.providers.imap.mail.refs import MailRef, gone, read_ref, uids_of
 from postroom.providers.imap.session.client import Session
 from postroom.providers.imap.session.wire import Item
+from postroom.providers.imap.session.wire import number as as_number
 
 if TYPE_CHECKING:
     from postroom.mime.read.structure import Part
@@ -85,8 +86,8 @@ def _beginnings(session: Session, number: str, length: int, parts: Sequence[tupl
 
 def _decoded(part: Part, content: bytes) -> Body:
     """The beginning of a part, read as a message of its own."""
-    charset, flowed = part.content.get("charset"), part.content.get("format")
-    parameters = "".join(f'; {name}="{value}"' for name, value in (("charset", charset), ("format", flowed)) if value)
+    named = {name: part.content.get(name) for name in ("charset", "format", "delsp")}
+    parameters = "".join(f'; {name}="{value}"' for name, value in named.items() if value)
     head = f"Content-Type: {part.content.value}{parameters}\r\nContent-Transfer-Encoding: {part.encoding}\r\n\r\n"
     return parse(head.encode("utf-8", "replace") + content).body
 
@@ -166,9 +167,13 @@ def fetch_raw(session: Session, ref: str) -> bytes:
 
 
 def fetch_part(session: Session, ref: str, number: str) -> bytes:
-    """Only that part is downloaded."""
+    """Only that part is downloaded, of a message whose parts the server numbered. Those of others were numbered by
+    `parse`: a server may take a damaged message apart in another way (Courier 5.0 takes `B2` for the boundary `B`)."""
     uid = _there(session, ref).uid
-    part = structure.find_part(structure_of(session, uid), number)
+    item = _one(session, uid, "UID RFC822.SIZE BODYSTRUCTURE")
+    if as_number(item.get("RFC822.SIZE")) <= _WHOLE:
+        return extract_part(_raw(session, uid), number)
+    part = structure.find_part(structure.read_structure(item.get("BODYSTRUCTURE")), number)
     if part is None:
         raise NotFound(
             "This email has no such attachment. Call list_attachments to see the ids of its attachments.",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from postroom.mime.read.bodies import filename_of, sort_parts
+from postroom.mime.read.bodies import content_id_of, filename_of, is_inline, sort_parts
 from postroom.mime.read.filenames import message_filename, safe_filename
 from postroom.mime.read.headers import HeaderBlock
 from postroom.mime.read.parameters import Parameters, read_parameters
@@ -41,6 +41,7 @@ def _part(node: list[Any], number: str, budget: _Budget) -> Part:
         return _multipart(node, number, budget)
     kind = f"{_text(_at(node, 0))}/{_text(_at(node, 1))}".lower()
     extension = {"message/rfc822": 10}.get(kind, 8 if kind.startswith("text/") else 7)
+    kind = "text/plain" if kind.endswith("/") else kind  # "Content-Type: text", as in `mime`
     content_id = _text(_at(node, 3))
     return Part(
         number,
@@ -111,14 +112,14 @@ def attachments(root: Part) -> tuple[Attachment, ...]:
 
 
 def _attachment(part: Part) -> Attachment:
-    kind, content_id = part.content.value, part.headers.first("content-id").strip(" \t<>")
+    kind, content_id = part.content.value, content_id_of(part)
     named = message_filename(filename_of(part), "") if kind == "message/rfc822" else ""
     return Attachment(
         part=part.number,
         filename=named or safe_filename(filename_of(part), kind, part.number),
         mime_type=kind,
         size=_decoded_size(part),
-        inline=part.disposition.value == "inline" or (bool(content_id) and part.disposition.value != "attachment"),
+        inline=is_inline(part, content_id),
         content_id=content_id,
     )
 

@@ -2,17 +2,21 @@
 replaced or stopped.
 
 ManageSieve has no way to change a script only if nobody else has: each change reads what is there and writes it back in
-one conversation.
+one conversation, and a lock keeps other changes from this home out of it. Otherwise a reply that was switched off could
+be put back along with rules that were read before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postroom.model.errors import Conflict, InvalidRequest, Unsupported
+from postroom.files.lock_file import locked
+from postroom.model.errors import Conflict, InvalidRequest, ProviderUnavailable, Unsupported
 from postroom.model.folder import Folder
 from postroom.model.rule import Rule, RuleSet
 from postroom.model.vacation import Vacation
@@ -24,6 +28,7 @@ from postroom.providers.sieve_script import NAME, Script
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
+_PATIENCE = 30.0  # seconds for the changes that others have begun
 _BY_HAND = "Leave the days out, and switch it off when they are over."
 
 
@@ -46,8 +51,9 @@ class Kept:
 
 
 class ServerScript:
-    def __init__(self, account: ImapAccount) -> None:
+    def __init__(self, account: ImapAccount, home: Path) -> None:
         self._scripts = SieveScripts(account)
+        self._lock = home / "sieve" / f"{_digest(account)}.lock"
         self._own = tuple(dict.fromkeys([account.address, *(one.address for one in account.identities)]))
 
     # Rules
@@ -69,14 +75,14 @@ class ServerScript:
             before = _read(server)
             _write(server, before, replace(before.script, rules=compiled))
 
-        await self._scripts.run(put)
+        await self._change(put)
 
     async def activate_rules(self, active: bool) -> None:
         def switch(server: Conversation) -> None:
             before = _read(server)
             _write(server, before, replace(before.for_us(), rules_on=active))
 
-        await self._scripts.run(switch)
+        await self._change(switch)
 
     # The vacation reply
 
@@ -112,7 +118,7 @@ class ServerScript:
             with _refusals_in_our_words():
                 _write(server, before, self._with(wanted, before, server))
 
-        await self._scripts.run(start)
+        await self._change(start)
 
     async def stop_vacation(self) -> None:
         def stop(server: Conversation) -> None:
@@ -120,7 +126,14 @@ class ServerScript:
             script = before.for_us()
             _write(server, before, replace(script, vacation=replace(script.vacation, enabled=False)))
 
-        await self._scripts.run(stop)
+        await self._change(stop)
+
+    async def _change(self, change: Callable[[Conversation], None]) -> None:
+        def alone(server: Conversation) -> None:
+            with _nobody_else(self._lock):
+                change(server)
+
+        await self._scripts.run(alone)
 
     def _with(self, wanted: Vacation, before: Kept, server: Conversation) -> Script:
         if "vacation" not in server.extensions:
@@ -142,6 +155,23 @@ def _write(server: Conversation, before: Kept, after: Script) -> None:
         server.put(NAME, after.text)
     if after.runs != (before.running == NAME):
         server.activate(NAME if after.runs else "")
+
+
+@contextmanager
+def _nobody_else(lock: Path) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(lock, patience=_PATIENCE))
+        except TimeoutError:
+            raise ProviderUnavailable(
+                "Another change to the script at the mail server takes too long. Nothing was changed; try again later."
+            ) from None
+        yield
+
+
+def _digest(account: ImapAccount) -> str:
+    """Of the mailbox, which several accounts may be."""
+    return hashlib.sha256(f"{account.username}\n{account.sieve_host}".encode()).hexdigest()[:16]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroom.model.capabilities import Capabilities
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class ScriptVerbs(ABC):
     """Rules and Vacations."""
 
-    def __init__(self, account: ImapAccount) -> None:
-        self.script = ServerScript(account)
+    def __init__(self, account: ImapAccount, home: Path) -> None:
+        self.script = ServerScript(account, home)
 
     @abstractmethod
     async def connect(self) -> Capabilities: ...

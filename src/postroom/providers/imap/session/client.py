@@ -15,6 +15,7 @@ from postroom.providers.imap.session import wire
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.connecting import connect_and_log_in
 from postroom.providers.imap.session.connection import CHANGED, Connection, readable
+from postroom.providers.imap.session.dialling import Dialled
 from postroom.providers.imap.session.encoding import agree
 from postroom.providers.imap.session.failures import about, refused_to_open, unknown_folder, unless_refused
 from postroom.providers.imap.session.listed import can_be_opened, read_row
@@ -33,8 +34,10 @@ Keys = Sequence[bytes]  # search keys, word by word; non-ASCII text without quot
 class Session(Connection):
     """A connection that is logged in."""
 
-    def __init__(self, account: ImapAccount, credentials: Credentials | None = None) -> None:
-        super().__init__(connect_and_log_in(account, credentials or Credentials(account)))
+    def __init__(
+        self, account: ImapAccount, credentials: Credentials | None = None, dialled: Dialled | None = None
+    ) -> None:
+        super().__init__(connect_and_log_in(account, credentials or Credentials(account), dialled))
         self.opened: Opened | None = None
         self._prefix: str | None = None
         self._enabled: set[str] = set()

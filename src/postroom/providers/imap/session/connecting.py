@@ -4,41 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import imaplib
-import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from postroom.model.errors import AuthRequired, ProviderError
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
+from postroom.providers.imap.session.dialling import Dialled, dial
 from postroom.providers.imap.session.failures import NOT_IMAP, refused
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ImapAccount
 
 
-def connect(account: ImapAccount) -> Any:
-    import imapclient
+def be_greeted(account: ImapAccount, dialled: Dialled | None = None) -> None:
+    """Returns once the server has responded to a new connection. The errors are those of `connect`."""
+    _hang_up(connect(account, dialled))
 
+
+def connect(account: ImapAccount, dialled: Dialled | None = None) -> Any:
     internals.allow_long_lines()
     context = None if account.security == "none" else tls_context(account)
+    timeout = float(account.timeout)
+    secure = context if account.security == "tls" else None
     try:
-        client = imapclient.IMAPClient(
+        client = internals.client_over(
+            partial(dial, account.host, account.port, timeout, secure, dialled),
             account.host,
             account.port,
-            ssl=account.security == "tls",
-            ssl_context=context,
-            timeout=float(account.timeout),
+            timeout,
+            is_secure=secure is not None,
         )
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as error:
         raise _unwelcome(error) from None
     internals.keep_quiet(client)
-    # IMAPClient sends the end of a command's line by itself, which would wait 40 ms for the server to confirm the rest.
-    client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         if account.security == "starttls":
             _start_tls(client, context)
+            if dialled is not None:
+                dialled(client.socket())
     except BaseException:
         _hang_up(client)
         raise
@@ -62,9 +68,9 @@ def _start_tls(client: Any, context: Any) -> None:
     internals.keep_timeout(client)
 
 
-def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
+def connect_and_log_in(account: ImapAccount, credentials: Credentials, dialled: Dialled | None = None) -> Any:
     """Retried once with a newer token when the first is refused, on a new connection: some servers disconnect then."""
-    client = connect(account)
+    client = connect(account, dialled)
     secret = ""
     try:
         _refuse_to_log_in_unprotected(client)
@@ -75,7 +81,7 @@ def connect_and_log_in(account: ImapAccount, credentials: Credentials) -> Any:
         newer = waited_for(credentials.renewed, secret) if secret else ""
         if newer == secret:
             raise
-        return _connect_with(account, newer)
+        return _connect_with(account, newer, dialled)
     except BaseException:
         _hang_up(client)
         raise
@@ -87,8 +93,8 @@ def _refuse_to_log_in_unprotected(client: Any) -> None:
         raise AuthRequired('The mail server rejects unencrypted passwords. Set security to "starttls" or "tls".')
 
 
-def _connect_with(account: ImapAccount, secret: str) -> Any:
-    client = connect(account)
+def _connect_with(account: ImapAccount, secret: str, dialled: Dialled | None) -> Any:
+    client = connect(account, dialled)
     try:
         log_in(client, account, secret)
     except BaseException:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import imaplib
 import io
 import re
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,13 +21,14 @@ _LITERAL = re.compile(rb"\{(\d+)\}\Z")
 
 # What must be there, by class; and what an instance must have once it is connected.
 METHODS: dict[str, tuple[str, ...]] = {
-    "IMAPClient": ("_normalise_folder", "_raw_command_untagged", "_checkok", "_set_read_timeout"),
+    "IMAPClient": ("_create_IMAP4", "_normalise_folder", "_raw_command_untagged", "_checkok", "_set_read_timeout"),
     "IMAP4": (
         "_simple_command",
         "_command",
         "_command_complete",
         "_get_response",
         "_check_bye",
+        "_create_socket",
         "_new_tag",
         "_untagged_response",
         "namespace",
@@ -44,6 +46,21 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 
 def allow_long_lines() -> None:
     imaplib._MAXLINE = max(imaplib._MAXLINE, _LONGEST_LINE)  # type: ignore[attr-defined]
+
+
+def client_over(dial: Callable[[], socket.socket], host: str, port: int, timeout: float, *, is_secure: bool) -> Any:
+    """An IMAPClient that has been greeted, over a socket that `dial` made."""
+    from imapclient import IMAPClient
+
+    class Imap(imaplib.IMAP4):
+        def _create_socket(self, timeout: float | None = None) -> socket.socket:
+            return dial()
+
+    class Client(IMAPClient):  # type: ignore[misc]
+        def _create_IMAP4(self) -> imaplib.IMAP4:  # noqa: N802
+            return Imap(host, port)
+
+    return Client(host, port, ssl=is_secure, timeout=timeout)
 
 
 def keep_quiet(client: Any) -> None:

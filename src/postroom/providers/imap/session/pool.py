@@ -7,10 +7,12 @@ silently; work that may be repeated is repeated once when its connection breaks 
 from __future__ import annotations
 
 import asyncio
+import imaplib
 import math
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -20,6 +22,8 @@ import anyio.to_thread
 from postroom.model.errors import PostroomError, RateLimited
 from postroom.providers.imap.session.auth import Credentials
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.connecting import be_greeted
+from postroom.providers.imap.session.dialling import hang_up
 from postroom.providers.imap.session.failures import CONNECTION_LOST, lost
 
 if TYPE_CHECKING:
@@ -72,6 +76,16 @@ class Pool:
     ) -> T:
         """A change that must not be repeated once begun: appending, copying, moving, creating."""
         return await self._to_the_end(folder, partial(_applied, work, args, kwargs), repeatable=False)
+
+    async def greeting(self) -> None:
+        """Over a connection of its own, so that it waits for none of the others."""
+        loan = _Loan("")
+        greeted = partial(be_greeted, self._account, loan.dialled)
+        try:
+            with suppress(*CONNECTION_LOST, PostroomError, imaplib.IMAP4.error):
+                await anyio.to_thread.run_sync(greeted, limiter=self._threads, abandon_on_cancel=True)
+        finally:
+            loan.expire()
 
     async def close(self) -> None:
         """Logs out, but does not wait long: some connections may be dead."""
@@ -132,7 +146,7 @@ class Pool:
             self._give_back(None)
             self.drop_idle()  # finding out one by one that all are dead could take minutes
         try:
-            session, loan.is_new = Session(self._account, self._credentials), True
+            session, loan.is_new = Session(self._account, self._credentials, loan.dialled), True
         except RateLimited:
             # The server allows fewer connections than the settings do: share the existing ones.
             if not self._wait_for_idle():
@@ -188,14 +202,22 @@ class _Loan:
         self.began = False  # whether the work itself was started, not only the connection
         self.expired = False
         self._session: Session | None = None
+        self._dialled: socket.socket | None = None
         self._lock = threading.Lock()
+
+    def dialled(self, sock: socket.socket) -> None:
+        """Before there is a session, this is what is waited for."""
+        with self._lock:
+            self._dialled = sock
+            if self.expired:
+                raise TimeoutError
 
     def begin(self, session: Session) -> None:
         """TimeoutError when there is no time left: then nothing has begun."""
         with self._lock:
             if self.expired:
                 raise TimeoutError
-            self._session, self.began = session, True
+            self._session, self._dialled, self.began = session, None, True
 
     def end(self) -> None:
         with self._lock:
@@ -206,6 +228,8 @@ class _Loan:
             self.expired = True
             if self._session is not None:
                 self._session.interrupt()
+            elif self._dialled is not None:
+                hang_up(self._dialled)
 
     def is_worth_another(self, error: Exception) -> bool:
         """A server that is silent on a new connection will be silent on the next one."""

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 class SyncVerbs:
-    """FolderSync, but for searching and watching."""
+    """FolderSync, but for searching and watching, and Greeted."""
 
     _pool: Pool
     _directory: Directory
+
+    async def greeting(self) -> None:
+        await self._pool.greeting()
 
     async def folder_states(self) -> list[FolderState]:
         return await self._pool.run(states.KEPT_OPEN, states.folder_states)
