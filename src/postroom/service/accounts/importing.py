@@ -24,8 +24,8 @@ async def import_mail(
     Running it again adds nothing twice."""
     if gateway.settings.is_demo and account is None:
         raise InvalidRequest(
-            "No account is set up, so the archive would go into the sample mailbox. Add a local account to "
-            "postroom.toml, or pass --account alex to use the sample mailbox."
+            "No account is set up, so the archive would go into the sample mailbox. Create one with postroom accounts "
+            "add you@example.com --provider local --name archive, or pass --account alex to use the sample mailbox."
         )
     opened = await gateway.accounts.open(account or _first_that_takes_one(gateway))
     return await registry.import_archive(opened.settings, opened.mailbox, path, folder=folder, on_progress=on_progress)
