@@ -301,6 +301,20 @@ async def test_an_account_that_cannot_be_opened_for_days_is_put_before_a_person(
         assert await gate.inbox() == ["Lunch?"]
 
 
+async def test_all_that_waits_for_a_login_that_works_is_put_before_a_person_after_five_days(tmp_path):
+    """Weeks later, what was written then may not be meant any more."""
+    async with gate_rig(tmp_path) as gate:
+        meddled = await gate.meddle()
+        meddled.before = raising(AuthRequired("535"))
+        await gate.send()
+        assert (await gate.send(replace(MAIL, subject="Second"))).status == "held"
+        await hours_pass(gate, 6 * 24)
+        assert {row.state for row in (await outbox.list_outbox(gate.gateway)).results} == {"needs_human"}
+        meddled.before = lambda _: None
+        await hours_pass(gate, 24)
+        assert await gate.inbox() == []
+
+
 async def test_what_was_put_aside_before_its_first_attempt_is_kept_when_that_is_refused(tmp_path):
     async with gate_rig(tmp_path) as gate:
         meddled = await gate.meddle()

@@ -241,3 +241,22 @@ async def test_a_time_without_an_offset_is_refused(tmp_path):
             await send.order_mail(
                 gate.gateway, composing.DraftRequest(), Wishes(send_at=gate.gateway.now().replace(tzinfo=None))
             )
+
+
+async def test_an_undo_window_begins_anew_when_the_clock_is_set_back_to_before_it(tmp_path):
+    """By a clock that was a month ahead and is put right, it would end in a month. Nobody knows how much is over."""
+    async with gate_rig(tmp_path, hold_seconds=600) as gate:
+        await gate.send()
+        await gate.send(replace(MAIL, subject="Later"), send_at=gate.gateway.now() + timedelta(hours=1))
+        gate.time.pass_(500)
+        gate.time.wall -= 31 * 86_400
+        await worker.work_once(gate.gateway)
+        gate.time.pass_(599)
+        await worker.work_once(gate.gateway)
+        assert await gate.inbox() == []
+        gate.time.pass_(1)
+        await worker.work_once(gate.gateway)
+        assert await gate.inbox() == ["Lunch?"]
+        gate.time.pass_(31 * 86_400 + 3600)
+        await worker.work_once(gate.gateway)
+        assert sorted(await gate.inbox()) == ["Later", "Lunch?"]

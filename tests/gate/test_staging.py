@@ -412,7 +412,10 @@ async def test_a_login_that_is_refused_when_staging_pauses_the_account(tmp_path)
         assert await gate.inbox() == ["Lunch?"]
 
 
-@pytest.mark.parametrize("trouble", [ProviderUnavailable("It is away."), RateLimited("It is away.", retry_after=7200)])
+@pytest.mark.parametrize(
+    "trouble",
+    [ProviderUnavailable("It is away."), RateLimited("It is away.", retry_after=7200), AuthRequired("It is away.")],
+)
 async def test_a_provider_that_is_away_for_days_when_it_should_stage_is_put_before_a_person(tmp_path, trouble):
     async with gate_rig(tmp_path) as gate:
         stages = await staging(gate)

@@ -5,10 +5,14 @@ Only rules that Postroom put on a server are changed there.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from postroom.model.errors import InvalidRequest, PostroomError
+from postroom.files.lock_file import locked
+from postroom.model.errors import InvalidRequest, PostroomError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.rule import Condition, Definition
 from postroom.providers import registry
@@ -16,6 +20,7 @@ from postroom.service.accounts.folders import folders_of
 from postroom.service.gateway import Gateway
 
 Form = Literal["sieve", "gmail", "graph"]
+_PATIENCE = 30.0  # seconds for the changes that others have begun
 _USUAL = [Folder(role.value.capitalize(), role.value.capitalize(), role) for role in Role]
 
 
@@ -60,20 +65,36 @@ async def upload_rule(gateway: Gateway, definition: Definition, *, account: str 
             "uploaded; run it here instead, by schedule or with run_rule.",
             details={"lacking": list(lacking)},
         )
-    others = [one for one in (await server.list_rules()).rules if one.name != rule.name]
-    await server.put_rules([*others, rule])
-    return await _activated(gateway, opened.name, True)
+    async with _nobody_else(gateway, opened.name):
+        others = [one for one in (await server.list_rules()).rules if one.name != rule.name]
+        await server.put_rules([*others, rule])
+        return await _activated(gateway, opened.name, True)
 
 
 async def remove_uploaded(gateway: Gateway, name: str, *, account: str | None = None) -> Uploaded:
     opened = await gateway.accounts.open(account)
-    there = (await opened.rules.list_rules()).rules
-    if name not in [rule.name for rule in there]:
-        names = ", ".join(rule.name for rule in there) or "none"
-        raise InvalidRequest(f"Postroom has put no rule {name[:80]!r} on this server. Its rules there: {names}.")
-    left = [rule for rule in there if rule.name != name]
-    await opened.rules.put_rules(left)
-    return await _activated(gateway, opened.name, bool(left))
+    async with _nobody_else(gateway, opened.name):
+        there = (await opened.rules.list_rules()).rules
+        if name not in [rule.name for rule in there]:
+            names = ", ".join(rule.name for rule in there) or "none"
+            raise InvalidRequest(f"Postroom has put no rule {name[:80]!r} on this server. Its rules there: {names}.")
+        left = [rule for rule in there if rule.name != name]
+        await opened.rules.put_rules(left)
+        return await _activated(gateway, opened.name, bool(left))
+
+
+@asynccontextmanager
+async def _nobody_else(gateway: Gateway, account: str) -> AsyncIterator[None]:
+    """All rules are put there together: of two commands at the same moment, one would take away what the other put."""
+    path = gateway.settings.home / "rules" / f"{hashlib.sha256(account.encode()).hexdigest()[:16]}.lock"
+    with ExitStack() as stack:
+        try:
+            await gateway.in_thread(stack.enter_context, locked(path, patience=_PATIENCE))
+        except TimeoutError:
+            raise ProviderUnavailable(
+                "Another command is changing the rules of this account. Nothing was changed; try again later."
+            ) from None
+        yield
 
 
 async def _activated(gateway: Gateway, account: str, wanted: bool) -> Uploaded:

@@ -31,7 +31,7 @@ from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, park, rest, was_decided
+from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, has_waited_long, park, rest, was_decided
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 from postroom.tracing import span
@@ -145,7 +145,7 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
         return await park(gateway, send, _PARKED, _NOT_HERE)
     account = await account_of(gateway, send)
     if isinstance(account, Pause):
-        return await park(gateway, send, account.probe_at - gateway.store.clock.wall(), account.reason)
+        return await _wait_for_login(gateway, send, account)
     if (ended := await _ended_before(gateway, send)) is not None:
         return ended
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
@@ -184,6 +184,12 @@ async def _put_off(gateway: Gateway, send: Send, reason: PostroomError) -> Send:
     if not isinstance(reason, AuthRequired):
         return await rest(gateway, send.send_id, reason)
     pause = await gateway.in_thread(gateway.store.pauses.login_refused, send.account, reason.message)
+    return await _wait_for_login(gateway, await gateway.in_thread(gateway.store.outbox.get, send.send_id), pause)
+
+
+async def _wait_for_login(gateway: Gateway, send: Send, pause: Pause) -> Send:
+    if await has_waited_long(gateway, send):
+        return await ask_a_person(gateway, send, pause.reason)
     return await park(gateway, send, pause.probe_at - gateway.store.clock.wall(), pause.reason)
 
 

@@ -50,6 +50,7 @@ async def work_once(gateway: Gateway) -> int:
     await _recover(gateway)
     await gateway.in_thread(gateway.store.approvals.expire)
     await gateway.in_thread(gateway.store.worklist.expire_questions)
+    await gateway.in_thread(gateway.store.worklist.restart_windows)
     due = await gateway.in_thread(gateway.store.worklist.due)
     async with anyio.create_task_group() as tasks:
         for sends in _by_account(due):

@@ -20,6 +20,8 @@ _DUE = (
     " ORDER BY wake_at, created_at LIMIT ?4"
 )
 
+_HELD_SINCE = "(SELECT at FROM outbox_events WHERE send_id = outbox.send_id ORDER BY rowid DESC LIMIT 1)"
+
 
 QUESTION_SECONDS = 900.0  # how long a question through the client can be answered
 _UNSURE_SECONDS = 60.0  # by which a clock is set back every now and then to be right
@@ -64,6 +66,24 @@ class WorkList:
                 " WHERE send_id = ? AND owner = ? AND state != ?",
                 (wake_at, told, send.send_id, self._owner.name, State.SENDING),
             )
+
+    def restart_windows(self) -> None:
+        """An undo window that began in the clock's future would end there, too: it begins anew, for nobody knows how
+        much of it is over. A schedule that somebody asked for stays as it is."""
+        now = self._clock.wall()
+        ahead = (State.HELD, now + _UNSURE_SECONDS)
+        where = f"FROM outbox WHERE state = ? AND owner IS NULL AND send_at = '' AND {_HELD_SINCE} > ?"
+        with self._database.read() as connection:
+            if connection.execute(f"SELECT 1 {where}", ahead).fetchone() is None:
+                return
+        with self._database.transaction() as connection:
+            found = connection.execute(f"SELECT send_id, not_before - {_HELD_SINCE} AS hold {where}", ahead).fetchall()
+            for row in found:
+                until = now + max(row["hold"], 0.0)
+                connection.execute(
+                    "UPDATE outbox SET not_before = ?, wake_at = ? WHERE send_id = ?", (until, until, row["send_id"])
+                )
+                send_rows.record(connection, row["send_id"], State.HELD, now, 0)
 
     def expire_questions(self) -> None:
         """Withdraw what a person was asked about through the client and never answered: nothing was promised, and no

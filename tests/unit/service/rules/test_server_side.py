@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from tests.peers.accounts import imap_account
 from tests.peers.cyrus import _UNPACKED
@@ -138,6 +139,20 @@ async def test_rules_are_uploaded_beside_each_other_and_beside_those_of_other_pr
         left = await remove_uploaded(gateway, "first")
         assert left.names == ("second",)
     assert (await scripts.get("theirs")).strip() == "keep;"
+
+
+async def test_rules_that_are_uploaded_at_the_same_moment_are_all_there(dovecot: Dovecot, tmp_path: Path) -> None:
+    account = imap_account(
+        dovecot, sieve_host="localhost", sieve_port=dovecot.sieve, ca_file=dovecot.certificates.ca, timeout=5
+    )
+    settings = build({"accounts": [account]}, home=tmp_path)
+    async with open_gateway(settings) as one, open_gateway(settings) as other:
+        names = {f"rule {number}" for number in range(6)}
+        async with anyio.create_task_group() as group:
+            for gateway, name in zip([one, other] * 3, names, strict=True):
+                group.start_soon(upload_rule, gateway, read_rule(SIMPLE.format(name=name)))
+        last = await remove_uploaded(one, "rule 0")
+    assert (set(last.names), last.is_running) == (names - {"rule 0"}, True)
 
 
 async def test_where_another_program_has_its_rules_running_ours_are_stored_and_it_is_said_that_they_do_not_run(
