@@ -230,6 +230,14 @@ async def test_the_query(library: Library, text: str, expected: str) -> None:
         assert page.total in (len(expected.split()), None)
 
 
+async def test_a_message_of_the_very_moment_is_not_before_it(rig: Rig, account: RigAccount) -> None:
+    """Of 1 June, 00:00:00."""
+    await rig.seed([SeedMail(mail("midnight", days_ago=14.5))])
+    await rig.settle()
+    for query, is_found in (("after:2026-06-01", True), ("before:2026-06-01", False), ("-before:2026-06-01", True)):
+        assert bool((await searched(account, query)).items) is is_found, query
+
+
 @pytest.mark.needs("can_label")
 async def test_label_finds_exactly_the_labelled(rig: Rig, account: RigAccount) -> None:
     refs = await rig.seed(

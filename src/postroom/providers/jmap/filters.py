@@ -38,6 +38,7 @@ Filter = dict[str, Any]
 
 ALL: Filter = {"operator": "AND", "conditions": []}
 NONE: Filter = {"operator": "OR", "conditions": []}
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 _FLAGS: dict[str, Filter] = {
     "read": {"hasKeyword": SEEN},
     "unread": {"notKeyword": SEEN},
@@ -99,7 +100,7 @@ def _said(folders: Mapping[str, Folder]) -> Callable[[Leaf], Bounds[Filter]]:  #
             case After():
                 return exact({"after": _moment(leaf.moment)})
             case Before():
-                return exact({"before": _moment(leaf.moment)})
+                return exact({"before": _moment(leaf.moment, is_end=True)})
             case Larger():
                 return exact({"minSize": leaf.size + 1})
             case Smaller():
@@ -124,8 +125,16 @@ def _words(field: str, value: str, *, phrase: bool) -> Filter:
     return {field: f'"{bare}"' if phrase and " " in bare else bare}
 
 
-def _moment(moment: datetime) -> str:
-    """Whole seconds, rounded up: both bounds compare with dates of whole seconds."""
+def _moment(moment: datetime, *, is_end: bool = False) -> str:
+    """Whole seconds, rounded up: both bounds compare with dates of whole seconds. An end is a moment earlier, since
+    Cyrus 3.6 takes what arrived in that very second for earlier, and leaves fractions out."""
     utc = moment.astimezone(UTC)
     whole = utc.replace(microsecond=0)
-    return (whole + timedelta(seconds=whole != utc)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    whole += timedelta(seconds=whole != utc)
+    if is_end and whole > _BEGINNING:
+        return _written(whole - timedelta(seconds=1), ".999")
+    return _written(whole)
+
+
+def _written(whole: datetime, fraction: str = "") -> str:
+    return f"{whole.replace(tzinfo=None).isoformat()}{fraction}Z"

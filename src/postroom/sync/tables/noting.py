@@ -45,6 +45,7 @@ def put_into(connection: sqlite3.Connection, refs: Sequence[str], folder_refs: S
         stale(connection)
         return
     placing.put(connection, refs, folder_refs)
+    _stale_in_several(connection, refs)
     _stale_without(connection, refs)
 
 
@@ -66,6 +67,7 @@ def moved(
         _stale_unless(connection, filing.move(connection, stayed, folder_ref))
     elif stayed:
         placing.move(connection, stayed, folder_ref)
+        _stale_in_several(connection, stayed)
 
 
 def gone(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
@@ -86,6 +88,13 @@ def _stale_unless(connection: sqlite3.Connection, is_known: bool) -> None:
 
 def _stale_without(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
     if len(changing.known(connection, refs)) < len(set(refs)):
+        stale(connection)
+
+
+def _stale_in_several(connection: sqlite3.Connection, refs: Sequence[str]) -> None:
+    """In which of its folders a message is shown, and so which one it leaves next, is the server's to say."""
+    keys = [(key,) for key, _ in writing.found_rows(connection, refs).values()]
+    if any(connection.execute("SELECT 1 FROM mail_folder WHERE mail = ?", key).fetchone() for key in keys):
         stale(connection)
 
 
