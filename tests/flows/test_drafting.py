@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.flows.caller import Caller, text_of
+from tests.flows.mails import letter
+
+from postroom.providers.context import ProviderContext
+from postroom.providers.local.provider import LocalMailbox, NewMail
+from postroom.settings import LocalAccount
+
+UNSEEN = "the whole contract was accepted by everybody, with all its costs, in spring, and the money will follow soon"
 
 
 async def opened(call: Caller, draft: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +59,24 @@ async def test_a_reply_can_do_without_the_quote(call: Caller) -> None:
     draft = await call.ok("draft_reply", email_id=email_id, body="Fine.", quote=False)
 
     assert (await opened(call, draft))["untrusted"]["body"].strip() == "Fine."
+
+
+async def test_nothing_is_quoted_that_only_the_plain_text_part_says(caller: Caller, tmp_path: Path) -> None:
+    mail = letter("Mal <mal@evil.example>", "Offer", "As agreed, " + UNSEEN, hours_ago=1, message_id="unseen")
+    mail.add_alternative("<p>Shall we meet on Monday?</p>", subtype="html")
+    account = LocalAccount(name="alex", provider="local", address="alex@demo.example", path=tmp_path / "alex.db")
+    mailbox = LocalMailbox(account, ProviderContext(home=tmp_path, neighbours=(account,), read_only=False))
+    await mailbox.connect()
+    await mailbox.add_messages([NewMail(raw=mail.as_bytes())])
+    await mailbox.close()
+
+    email_id = await caller.email_id("subject:offer")
+    draft = await caller.ok("draft_reply", email_id=email_id, body="Fine.")
+    shown = (await caller.ok("reply_email", email_id=email_id, body="Fine."))["preview"]
+
+    quoted = (await opened(caller, draft))["untrusted"]["body"]
+    assert "> Shall we meet on Monday?" in quoted
+    assert UNSEEN not in quoted + str(shown)
 
 
 async def test_a_forward_takes_the_original_along(call: Caller) -> None:

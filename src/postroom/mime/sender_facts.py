@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.mime.lookalike import imitated, is_within, mixes_scripts, organisation, shown_domain
+from postroom.mime.read.addresses import read_addresses
 from postroom.model.address import Address
 from postroom.model.characters import is_at_sign
 
@@ -50,6 +51,7 @@ def judge(
     warnings = (
         *_failed(spf, dkim, dmarc, shown_domain(sender.domain)),
         *_disguised(sender, own_domains),
+        *_other_senders(sender, headers.get("from", ())),
         *_other_name(sender),
         *_other_reply(sender, reply_to),
     )
@@ -126,6 +128,17 @@ def _disguised(sender: Address, own_domains: Collection[str]) -> list[str]:
     if mixes_scripts(sender.domain):
         return [f"The sender's domain {shown} mixes letters of different scripts, as forged domains do."]
     return []
+
+
+def _other_senders(sender: Address, named: Sequence[str]) -> list[str]:
+    """Of several, one is shown here and maybe another elsewhere; DMARC says nothing about which it judged."""
+    found = read_addresses(", ".join(named)[:_MAX_HEADER])
+    other = next((address for address in found if "@" in address.email and address.key != sender.key), None)
+    if other is None:
+        return []
+    return [
+        f"The message names another sender, too: {_shown_email(other.email)}. The sender checks may be about that one."
+    ]
 
 
 def _other_name(sender: Address) -> list[str]:

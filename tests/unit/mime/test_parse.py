@@ -409,3 +409,20 @@ def test_encoded_text_is_decoded_whatever_follows_it(text: str, footer: str) -> 
     parsed = parse(mail("Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64", encoded))
     assert parsed.body.text.startswith(text)
     assert not any("claims to be encoded" in defect for defect in parsed.defects)
+
+
+@pytest.mark.parametrize(
+    "text", ["Hallo Welt, dies ist der Text", "Hallo Welt, dies ist der Text!", "Hallo Welt, dies der Text.."]
+)
+def test_a_footer_below_an_encoded_text_is_no_part_of_it(text: str) -> None:
+    footer = f"\n{'-' * 69}\nTo unsubscribe, e-mail: dev-unsubscribe@lists.example\n"
+    fields = "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64"
+    parsed = parse(mail(fields, base64.encodebytes(text.encode()).decode() + footer))
+    assert parsed.body.text == text
+    assert "Data follows the end" in parsed.defects[0]
+
+
+def test_a_blank_line_within_an_encoded_text_ends_nothing() -> None:
+    fields = "Content-Type: text/plain\nContent-Transfer-Encoding: base64"
+    halves = [base64.b64encode(half).decode() for half in (b"one, and another; ", b"two and a third")]
+    assert parse(mail(fields, "\n" + "\n\n".join(halves))).body.text == "one, and another; two and a third"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.mime.lookalike import imitated, mixes_scripts, organisation
+from postroom.mime.read.parse import parse
 from postroom.mime.sender_facts import Facts, judge
 from postroom.model.address import Address, ascii_domain
 
@@ -142,6 +143,32 @@ def test_an_address_in_the_name_that_is_not_the_senders_is_pointed_out() -> None
     assert "boss@mycompany.com" in warning
     assert "x@example.net" in warning
     assert facts(sender=Address("anna@example.org", "Anna@Example.org")).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "From: Anna <anna@example.org>\nFrom: Mallory <mallory@evil.example>",
+        "From: Anna <anna@example.org>, mallory@evil.example",
+    ],
+)
+def test_a_second_sender_is_pointed_out(fields: str) -> None:
+    mail = parse(f"{fields}\nAuthentication-Results: mx.example.com; dmarc=pass\n\nhello".encode())
+    (warning,) = judge(mail.headers, mail.sender, (), OWN, trusted="mx.example.com").warnings
+    assert "another sender, too: mallory@evil.example" in warning
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Anna <anna@example.org>",
+        "=?utf-8?q?M=C3=BCller=2C_Anna?= <anna@example.org>",
+        "anna@example.org (Anna, at home)",
+    ],
+)
+def test_one_sender_is_no_reason_to_warn(header: str) -> None:
+    mail = parse(f"From: {header}\n\nhello".encode())
+    assert judge(mail.headers, mail.sender, (), OWN).warnings == ()
 
 
 def test_a_reply_that_would_go_elsewhere_is_pointed_out() -> None:

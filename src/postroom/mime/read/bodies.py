@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from postroom.mime.limits import MAX_TEXT
 from postroom.mime.read.charsets import charset_in_html, decode_text, is_ascii
-from postroom.mime.read.decode import decode_transfer, decoded_size, is_plain
+from postroom.mime.read.decode import begins_plain, decode_transfer, decoded_size, is_plain
 from postroom.mime.read.filenames import message_filename, safe_filename
 from postroom.mime.read.flowed import unflow
 from postroom.mime.read.headers import subject_of
@@ -19,6 +19,7 @@ from postroom.model.quickly_built import quickly_built
 _OTHER_VERSIONS = "The message has several versions of its text; the last is shown, the others are attachments."
 _NOT_ENCODED = "The text claims to be encoded in base64 and is not; it is shown as it is."
 _BREAK = re.compile("\r\n")
+_BLANK_LINE = re.compile(rb"\S[ \t]*+\r?\n[ \t]*+\r?\n")
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,100}\Z")
 
 
@@ -155,12 +156,20 @@ def _part_bytes(raw: bytes, part: Part, most: int, defects: list[str]) -> bytes:
     if encoding == "base64" and is_plain(data):
         defects.append(_NOT_ENCODED)
         encoding = ""
-    data = decode_transfer(data, encoding, most)
+    encoded = _without_footer(data) if encoding == "base64" else data
+    goes_on = len(encoded) < len(data) or (encoding == "base64" and _goes_on(raw, part))
+    data = decode_transfer(encoded, encoding, most)
     if len(data) > most or end < part.end:
         defects.append("The text is too long; the rest was omitted.")
-    elif encoding == "base64" and _goes_on(raw, part):
+    elif goes_on:
         defects.append("Data follows the end of an encoded text; it was omitted.")
     return data[:most]
+
+
+def _without_footer(data: bytes) -> bytes:
+    """Some mailing lists add theirs as it is. Where the text needs no padding, nothing but a blank line ends it."""
+    blank = _BLANK_LINE.search(data)
+    return data[: blank.end()] if blank and begins_plain(data[blank.end() :]) else data
 
 
 def _goes_on(raw: bytes, part: Part) -> bool:

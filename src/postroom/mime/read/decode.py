@@ -79,6 +79,11 @@ def is_plain(data: bytes) -> bool:
     return 12 * len(data.translate(None, _IN_BASE64)) >= len(data) > 0
 
 
+def begins_plain(data: bytes) -> bool:
+    """Whether the first line has anything that base64 has not: words, or a rule above them."""
+    return bool(data.lstrip()[:1_000].partition(b"\n")[0].strip().translate(None, _BASE64 + b"="))
+
+
 def _lenient_base64(data: bytes) -> bytes:
     letters = data.translate(_URL_SAFE, b"").translate(None, _NOT_BASE64)
     whole = len(letters) - (len(letters) % 4 == 1)

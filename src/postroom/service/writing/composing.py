@@ -22,7 +22,7 @@ from postroom.service.attachment_files import EncodedFile
 from postroom.service.gateway import Account, Gateway
 from postroom.service.presenting import gone, locate
 from postroom.service.writing.files import files_of
-from postroom.service.writing.forwarding import quoted_forward
+from postroom.service.writing.forwarding import quoted_forward, words_to_quote
 from postroom.service.writing.signatures import signed
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one without an end goes on to the end
@@ -260,10 +260,8 @@ def usable_subject(subject: str) -> str:
 
 
 def quoted_text(original: Message) -> str:
-    from postroom.mime.guarded import render
-
-    rendered = render(original.body, fmt="words", keep_quoted=True)
-    return reply.quote(rendered.text[:MAX_BODY], original.envelope.sender, original.envelope.date)
+    words = words_to_quote(original.body, "words")
+    return reply.quote(words, original.envelope.sender, original.envelope.date)
 
 
 def _html_with_quote(html: str, quoted: str) -> str:

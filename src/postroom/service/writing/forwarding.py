@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
+from typing import Literal
 
 from postroom.mime.write import reply
 from postroom.mime.write.inline import shown_ids
 from postroom.model.draft import Draft, File
-from postroom.model.message import Message
+from postroom.model.message import Body, Message
 from postroom.safety.limits import MAX_BODY
 from postroom.service.gateway import Account, Gateway
 from postroom.service.writing.files import attached_files
@@ -21,11 +22,20 @@ async def quoted_forward(gateway: Gateway, account: Account, original: Message, 
     return replace(draft, text=text, html=html, files=_in_their_places(html, files))
 
 
+def words_to_quote(body: Body, fmt: Literal["text", "words"]) -> str:
+    """Of the plain-text part, unless it says more than a reader is shown: nobody passes on what they never saw."""
+    from postroom.mime.guarded import render
+
+    rendered = render(body, fmt=fmt, keep_quoted=True)
+    if rendered.warnings and body.text.strip() and body.html:
+        rendered = render(Body(html=body.html), fmt=fmt, keep_quoted=True)
+    return rendered.text[:MAX_BODY]
+
+
 def _both_versions(comment: str, original: Message) -> tuple[str, str]:
     from postroom.mime.guarded import render
 
-    words = render(original.body, fmt="text", keep_quoted=True).text[:MAX_BODY]
-    forwarded = reply.forwarded_text(original.envelope, words)
+    forwarded = reply.forwarded_text(original.envelope, words_to_quote(original.body, "text"))
     text = f"{comment}\n\n{forwarded}" if comment else forwarded
     if not original.body.html:
         return text, ""

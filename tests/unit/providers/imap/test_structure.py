@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from email.message import EmailMessage
 from email.mime.text import MIMEText
 
@@ -123,3 +124,25 @@ def test_broken_answers_give_some_part(answer: object) -> None:
 def test_a_size_of_any_length_is_no_error() -> None:
     node = [b"TEXT", b"PLAIN", None, None, None, b"7BIT", b"9" * 5_000, b"1"]
     assert structure.read_structure(node).end == 0
+
+
+def _large(boundary: str) -> bytes:
+    """With a file of 300 KB; the boundary as its program wrote it."""
+    mark, content = "--_Part=1", base64.encodebytes(bytes(300_000)).decode().replace("\n", "\r\n")
+    return (
+        f"Subject: large\r\nContent-Type: multipart/mixed; {boundary}\r\n\r\n{mark}\r\n\r\nthe words\r\n{mark}\r\n"
+        "Content-Type: application/pdf; name=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        f"{content}\r\n{mark}--\r\n"
+    ).encode()
+
+
+@pytest.mark.parametrize("boundary", ["boundary=_Part=1", "boundary*=us-ascii''_Part%3D1"])
+async def test_a_large_mail_with_a_boundary_that_the_server_reads_differently_reads_whole(
+    dovecot: Dovecot, boundary: str
+) -> None:
+    async with opened(imap_account(dovecot)) as mailbox:
+        ref = (await mailbox.create_draft(_large(boundary))).message_ref
+        message = await mailbox.fetch(ref)
+        assert message.body.text.strip() == "the words"
+        (file,) = message.attachments
+        assert await mailbox.fetch_part(ref, file.part) == bytes(300_000)

@@ -133,7 +133,10 @@ def _fetched(session: Session, refs: Sequence[MailRef], name: str) -> list[Fetch
 def _completed(session: Session, line: Line, beginning: bytes) -> Fetched:
     if len(beginning) < _AT_ONCE or line.size <= _WHOLE:
         return Fetched(line, _rest(session, line, beginning), is_whole=True)
-    return Fetched(line, without_attachments(session, line.ref.uid, line.structure), is_whole=False)
+    abridged = without_attachments(session, line.ref.uid, line.structure)
+    if structure.is_told(line.structure, line.size, abridged):
+        return Fetched(line, abridged, is_whole=False)
+    return Fetched(line, _raw(session, line.ref.uid), is_whole=True)
 
 
 def opened(fetched: Fetched, name: str) -> Message:
@@ -174,12 +177,8 @@ def fetch_part(session: Session, ref: str, number: str) -> bytes:
     if as_number(item.get("RFC822.SIZE")) <= _WHOLE:
         return extract_part(_raw(session, uid), number)
     part = structure.find_part(structure.read_structure(item.get("BODYSTRUCTURE")), number)
-    if part is None:
-        raise NotFound(
-            "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
-            reason="attachment_unknown",
-            details={"attachment_id": number[:50]},
-        )
+    if part is None:  # not known to the server
+        return extract_part(_raw(session, uid), number)
     content = as_bytes(_one(session, uid, f"UID BODY.PEEK[{number}]").get(f"BODY[{number}]"))
     return decode_transfer(content, part.encoding)
 

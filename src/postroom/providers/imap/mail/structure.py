@@ -11,7 +11,7 @@ from typing import Any
 
 from postroom.mime.read.bodies import content_id_of, filename_of, is_inline, sort_parts
 from postroom.mime.read.filenames import message_filename, safe_filename
-from postroom.mime.read.headers import HeaderBlock
+from postroom.mime.read.headers import HeaderBlock, read_headers
 from postroom.mime.read.parameters import Parameters, read_parameters
 from postroom.mime.read.structure import Part
 from postroom.model.message import Attachment
@@ -19,6 +19,7 @@ from postroom.providers.imap.session.wire import number
 
 _MAX_PARTS = 300
 _MAX_DEPTH = 50
+_BETWEEN = 64 * 1024  # bytes of a message that may belong to no part of it
 _EMPTY = Part("1", HeaderBlock([], 0), Parameters("text/plain"), Parameters(""), "", 0, 0)
 
 
@@ -161,6 +162,11 @@ def other_bytes(root: Part) -> int:
     return sum(leaf.end for leaf in root.leaves()) - text_bytes(root)
 
 
+def is_told(root: Part, size: int, assembled: bytes) -> bool:
+    """Whether the server took all of the message apart: the rest is in its attachments, or belongs to no part."""
+    return size - len(assembled) - other_bytes(root) <= _BETWEEN
+
+
 def assemble(root: Part, piece: Callable[[str], bytes]) -> bytes:
     """The message's bytes with every attachment empty; `piece` returns what `skeleton_items` fetched."""
     texts = {part.number for part in _texts(root)}
@@ -170,9 +176,17 @@ def assemble(root: Part, piece: Callable[[str], bytes]) -> bytes:
 def _content(part: Part, texts: set[str], piece: Callable[[str], bytes]) -> bytes:
     if not part.is_multipart:
         return piece(part.number) if part.number in texts else b""
-    mark = b"--" + part.content.get("boundary").encode("utf-8", "surrogateescape")
+    mark = b"--" + _boundary(part, piece).encode("utf-8", "surrogateescape")
     inner = (piece(f"{child.number}.MIME") + _content(child, texts, piece) for child in part.children)
     return b"".join(mark + b"\r\n" + content + b"\r\n" for content in inner) + mark + b"--\r\n"
+
+
+def _boundary(part: Part, piece: Callable[[str], bytes]) -> str:
+    """As it will be read from the part's own header, which may be damaged: servers tell another one then (Dovecot 2.3
+    what is before the `=` of one without quotation marks)."""
+    header = read_headers(piece(f"{part.number}.MIME" if part.number else "HEADER"))
+    own = read_parameters(header.first("content-type")).get("boundary")
+    return (own or part.content.get("boundary")).rstrip()
 
 
 def _texts(root: Part) -> list[Part]:

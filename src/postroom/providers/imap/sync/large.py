@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from postroom.model.errors import NotFound, ProviderError
 from postroom.providers.imap.mail.reading import structure_of, without_attachments
-from postroom.providers.imap.mail.structure import other_bytes, text_bytes
+from postroom.providers.imap.mail.structure import is_told, text_bytes
 from postroom.providers.imap.session.client import Session
-
-_BETWEEN = 64 * 1024  # bytes of a message that may belong to no part of it
 
 
 def abridged(session: Session, uid: int, size: int, max_bytes: int) -> bytes:
@@ -25,5 +23,4 @@ def abridged(session: Session, uid: int, size: int, max_bytes: int) -> bytes:
         if refusal.retryable:
             raise
         return b""
-    is_told = size - len(raw) - other_bytes(root) <= _BETWEEN
-    return raw if is_told and len(raw) <= max_bytes else b""
+    return raw if is_told(root, size, raw) and len(raw) <= max_bytes else b""
