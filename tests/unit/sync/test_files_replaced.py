@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.sync.listed import Listed, Listing, Reporting, listed
 
-from postroom.model.errors import Conflict, ProviderUnavailable
+from postroom.model.errors import Conflict, ProviderError, ProviderUnavailable
 from postroom.sync.file.mirror import Mirror
 from postroom.sync.following import by_listing, packing
 from postroom.sync.following.syncing import Syncing
@@ -95,3 +95,15 @@ async def test_a_lock_that_cannot_be_taken_is_an_error_after_which_a_run_can_go_
         obstacle.rmdir() if obstacle.is_dir() else obstacle.unlink()
         await syncing.once()
     it.same()
+
+
+async def test_an_empty_folder_in_the_place_of_a_mirror_is_replaced_and_another_one_is_left_alone(it: Listed) -> None:
+    it.mirror.path.mkdir(parents=True)
+    await it.sync()
+    it.same()
+    it.mirror.close()
+    remove(it.mirror)
+    (it.mirror.path / "somebody's").mkdir(parents=True)
+    with pytest.raises(ProviderError, match="cannot be opened"):
+        await it.sync()
+    assert (it.mirror.path / "somebody's").exists()

@@ -185,6 +185,8 @@ class Mirror:
         with self._opening:
             if self._database is None or self._inode != _inode(self.path):
                 self.close()
+                with suppress(OSError):  # it is no folder, or there is something in it
+                    self.path.rmdir()
                 database = Database(self.path, SCHEMA, wait_for_lock=self._wait_for_lock, kind=_FILE)
                 try:
                     database.open()
