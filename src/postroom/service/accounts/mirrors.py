@@ -12,6 +12,7 @@ import anyio
 
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.settings.accounts import ServerAccount
+from postroom.settings.mailboxes import owner_of
 from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 from postroom.sync.file.status import MirrorStatus
 
@@ -23,6 +24,7 @@ __all__ = [
     "MirrorStatus",
     "Synced",
     "follow",
+    "is_of_another",
     "left_behind",
     "mirrored_accounts",
     "remove_mirror",
@@ -173,11 +175,17 @@ def left_behind(settings: Settings) -> dict[str, list[Path]]:
     return {name: files for name, files in mirror_files(settings.home).items() if name not in kept}
 
 
-def remove_mirror(home: Path, account: str) -> bool:
+def is_of_another(status: MirrorStatus, account: AccountSettings) -> bool:
+    """Whether the file is the mirror of a mailbox that the account's name stood for before, or stands for in another
+    settings file."""
+    return status.owner not in ("", owner_of(account))
+
+
+def remove_mirror(home: Path, account: AccountSettings) -> bool:
     """Whether another process is following the account: it makes a new mirror, until it is restarted."""
-    if account not in mirror_files(home):
+    mirror = Mirror(mirror_path(home, account.name))
+    if account.name not in mirror_files(home) or is_of_another(mirror.status(), account):
         return False
-    mirror = Mirror(mirror_path(home, account))
     lock = mirror.lock()
     mirror.remove()
     if lock is not None:
