@@ -126,6 +126,12 @@ def test_the_service_unit_starts_the_server_with_flags_that_exist() -> None:
     assert args.config == Path("/etc/postroom/postroom.toml")
 
 
+def test_a_person_can_approve_as_the_user_of_the_service_unit() -> None:
+    service = service_unit()["Service"]
+    assert service["User"] == "postroom"
+    assert "DynamicUser" not in service  # its home is below a folder that only root may enter
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 def test_systemd_accepts_the_service_unit(tmp_path: Path) -> None:
     unit = tmp_path / "postroom.service"

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from postroom.files.folders import make_private
+from postroom.files.folders import hand_over, make_private
 
 OWNER_ONLY = 0o600
 
@@ -43,6 +43,7 @@ def _written(path: Path, content: bytes, mode: int) -> Path:
             file.write(content)
             file.flush()
             os.fchmod(descriptor, mode)
+            hand_over(descriptor, path.parent)
             os.fsync(descriptor)
     except BaseException:
         Path(name).unlink(missing_ok=True)

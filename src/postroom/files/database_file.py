@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from postroom.files import atomic_file
-from postroom.files.folders import make_private
+from postroom.files.folders import hand_over, make_private
 
 _PARTS = ("", "-wal", "-shm", "-journal")
 _LONGEST_PAUSE = 0.02  # seconds
@@ -33,6 +33,7 @@ def make(path: Path) -> None:
     make_private(real.parent)
     try:
         os.mknod(real, stat.S_IFREG | 0o600)
+        hand_over(real, real.parent)
     except FileExistsError:
         return
     except (OSError, AttributeError):  # not allowed everywhere; linking to a closed file works too

@@ -20,7 +20,28 @@ def make_private(folder: Path) -> None:
     while not (parent := missing[-1].parent).exists() and parent != missing[-1]:
         missing.append(parent)
     for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)  # with pathlib's `parents` the parents would get the umask's mode
+        try:
+            path.mkdir(mode=0o700)  # with pathlib's `parents` the parents would get the umask's mode
+        except FileExistsError:
+            if not path.is_dir():
+                raise
+        else:
+            _hand_over_new(path)
+
+
+def hand_over(made: int | Path, folder: Path) -> None:
+    """What root has made in another user's folder is theirs, as with SQLite's files: a service that runs as that user
+    could not read it otherwise."""
+    if os.geteuid() == 0 and (owner := folder.stat()).st_uid != 0:
+        os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=isinstance(made, int))
+
+
+def _hand_over_new(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        hand_over(descriptor, folder.parent)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -15,10 +15,12 @@ _GROUP, _OTHERS = 0o060, 0o006  # to read the secret or to replace it
 
 
 def is_exposed(file: os.stat_result) -> bool:
-    """A group may read a file owned by root, since that is how services get their secrets; not a file of our own."""
+    """A group may read a file owned by root, since that is how services get their secrets; not a file of our own. Of
+    root's, one of another group was given to a service."""
     if os.name != "posix":
         return False
-    is_given = file.st_uid == 0 != os.geteuid() and not file.st_mode & 0o020
+    is_own_of_root = os.geteuid() == file.st_gid == 0
+    is_given = file.st_uid == 0 and not is_own_of_root and not file.st_mode & 0o020
     return bool(file.st_mode & (_OTHERS if is_given else _GROUP | _OTHERS))
 
 

@@ -35,7 +35,7 @@ def split_endpoint(text: str) -> tuple[str, int]:
     """``127.0.0.1:8090``, ``[::1]:8090``, ``:8090`` or ``8090`` as host and port; loopback when no host is named."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not port.isdecimal() or int(port) > 65535:
+    if "/" in host or not port.isdecimal() or int(port) > 65535:
         raise ValueError("write host:port, for instance 127.0.0.1:8090")
     return host or "127.0.0.1", int(port)
 

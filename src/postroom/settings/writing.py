@@ -77,6 +77,7 @@ def _value(value: Any) -> str:
 
 
 def _appended(path: Path, before: bytes, account: Table) -> bytes:
+    _refuse_second(path, before, account)
     line_end = b"\r\n" if b"\r\n" in before else b"\n"
     text = rendered(account).encode().replace(b"\n", line_end)
     gap = b"" if not before else line_end if before.endswith(b"\n") else line_end * 2
@@ -86,6 +87,15 @@ def _appended(path: Path, before: bytes, account: Table) -> bytes:
     if _parsed(after) != _expected(_parsed(before), account):
         raise SettingsError(f"{path}: cannot add an account at the end; add this yourself:\n{rendered(account)}")
     return after
+
+
+def _refuse_second(path: Path, before: bytes, account: Table) -> None:
+    """Its name was free when somebody was asked for the password."""
+    taken = {str(one.get("name")).casefold() for one in (_parsed(before) or {}).get("accounts", [])}
+    if str(account["name"]).casefold() in taken:
+        raise SettingsError(
+            f"{path}: there is an account called {account['name']} by now. Nothing was written; choose another --name"
+        )
 
 
 def _expected(before: dict[str, Any] | None, account: Table) -> dict[str, Any] | None:

@@ -88,11 +88,12 @@ def test_a_file_of_tokens_that_others_can_get_at_is_an_error_at_the_start(tmp_pa
         build({"server": {"tokens_file": "tokens"}}, home=tmp_path)
 
 
-def test_a_group_may_read_what_root_gave_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("user", [1000, 0])
+def test_a_group_may_read_what_root_gave_to_it(monkeypatch: pytest.MonkeyPatch, user: int) -> None:
     def state(uid: int, mode: int) -> os.stat_result:
-        return os.stat_result((mode, 0, 0, 1, uid, 0, 0, 0, 0, 0))
+        return os.stat_result((mode, 0, 0, 1, uid, 10001, 0, 0, 0, 0))
 
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     assert not is_exposed(state(0, 0o100640))
     assert is_exposed(state(0, 0o100660))
     assert is_exposed(state(0, 0o100644))

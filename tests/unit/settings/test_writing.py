@@ -204,3 +204,12 @@ def test_what_cannot_be_taken_away_safely_stays(tmp_path: Path, before: str) -> 
     with pytest.raises(SettingsError, match="yourself"):
         remove_account(path, "work")
     assert path.read_text(encoding="utf-8") == before
+
+
+def test_of_two_that_add_an_account_of_one_name_at_once_the_second_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "postroom.toml"
+    append_account(path, TABLE)
+    before = path.read_bytes()
+    with pytest.raises(SettingsError, match=r"there is an account called WORK by now\. Nothing was written"):
+        append_account(path, {**TABLE, "name": "WORK", "address": "bob@example.com"})
+    assert path.read_bytes() == before

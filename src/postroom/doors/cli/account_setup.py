@@ -124,7 +124,7 @@ def remove(args: argparse.Namespace) -> int:
     settings = load(args.config)
     account = _named(args, settings.accounts)
     path = setup.take_away(account, settings)
-    is_followed = remove_mirror(settings.home, account.name)
+    is_followed = remove_mirror(settings.home, account)
     secret = ", and its stored secret was deleted" if account.secrets else ""
     print(f"Account {account.name} is no longer in {path}{secret}. Its email is untouched.")
     if is_followed:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from postroom.model.errors import AuthRequired, NotFound, PostroomError, ProviderError
 from postroom.model.folder import match_folder
-from postroom.service.accounts.mirrors import MirrorStatus, left_behind, status_of
+from postroom.service.accounts.mirrors import MirrorStatus, is_of_another, left_behind, status_of
 from postroom.service.gateway import Gateway
 from postroom.settings import Settings, SettingsError
 
@@ -227,6 +227,11 @@ async def _mirror(gateway: Gateway, name: str) -> str:
     """How much of the account it has, how old it is, how large. Not ok if the latest attempt failed, or the server
     refused folders."""
     status = await gateway.in_thread(status_of, gateway.settings, name)
+    if is_of_another(status, gateway.accounts.named(name)):
+        return (
+            "none; the file is of another mailbox with this account's name. A server with these settings starts it "
+            "over, unless one with the other's is running: then give one of the accounts another name"
+        )
     if status.last_error:
         raise ProviderError(f"{_extent(gateway, name, status)}. The latest run failed: {status.last_error}")
     if status.refusals:

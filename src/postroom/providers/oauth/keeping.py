@@ -16,7 +16,7 @@ from pathlib import Path
 
 import anyio
 
-from postroom.files.folders import make_private
+from postroom.files.folders import hand_over, make_private
 from postroom.model.errors import AuthRequired, ProviderUnavailable
 from postroom.providers.tokens import in_own_thread
 from postroom.settings import secrets
@@ -88,7 +88,9 @@ def must_log_in(account: str, what: str) -> AuthRequired:
 
 def _opened(path: Path) -> int:
     make_private(path.parent)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    hand_over(descriptor, path.parent)
+    return descriptor
 
 
 async def _locked(descriptor: int) -> None:

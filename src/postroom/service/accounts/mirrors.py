@@ -15,6 +15,7 @@ import anyio
 from postroom.model.errors import Conflict, InvalidRequest, PostroomError
 from postroom.service.accounts.withdrawals import withdrawals
 from postroom.settings.accounts import ServerAccount
+from postroom.settings.mailboxes import owner_of
 from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 from postroom.sync.file.status import MirrorStatus
 
@@ -26,6 +27,7 @@ __all__ = [
     "MirrorStatus",
     "Synced",
     "follow",
+    "is_of_another",
     "left_behind",
     "mirrored_accounts",
     "remove_mirror",
@@ -186,12 +188,18 @@ def left_behind(settings: Settings) -> dict[str, list[Path]]:
     return {name: files for name, files in mirror_files(settings.home).items() if name not in kept}
 
 
-def remove_mirror(home: Path, account: str) -> bool:
+def is_of_another(status: MirrorStatus, account: AccountSettings) -> bool:
+    """Whether the file is the mirror of a mailbox that the account's name stood for before, or stands for in another
+    settings file."""
+    return status.owner not in ("", owner_of(account))
+
+
+def remove_mirror(home: Path, account: AccountSettings) -> bool:
     """Of an account that is not in the settings any more: a process that follows it is given the time to notice.
     Whether one still does: it makes a new mirror, until it is restarted."""
-    if account not in mirror_files(home):
+    mirror = Mirror(mirror_path(home, account.name))
+    if account.name not in mirror_files(home) or is_of_another(mirror.status(), account):
         return False
-    mirror = Mirror(mirror_path(home, account))
     lock, end = mirror.lock(), time.monotonic() + _UNTIL_LEFT
     while lock is None and time.monotonic() < end:
         time.sleep(0.1)

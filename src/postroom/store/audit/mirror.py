@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from postroom.files.folders import make_private
+from postroom.files.folders import hand_over, make_private
 
 
 def bring_up_to_date(connection: sqlite3.Connection, folder: Path, newest: int) -> None:
@@ -40,6 +40,7 @@ def _append(path: Path, lines: bytes) -> None:
     make_private(path.parent)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     try:
+        hand_over(descriptor, path.parent)
         size = os.fstat(descriptor).st_size
         if os.write(descriptor, lines) < len(lines):
             os.ftruncate(descriptor, size)

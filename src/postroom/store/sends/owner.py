@@ -13,6 +13,8 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from postroom.files.folders import hand_over, make_private
+
 _OPEN: weakref.WeakSet[Owner] = weakref.WeakSet()
 
 
@@ -21,7 +23,7 @@ class Owner:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(folder)
         self._sweep()
         self._descriptor: int | None
         self.name, self._descriptor = self._enlist()
@@ -53,6 +55,7 @@ class Owner:
         while True:
             name = secrets.token_hex(8)
             descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            hand_over(descriptor, self._folder)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return name, descriptor
             os.close(descriptor)  # swept away by another process before it was locked

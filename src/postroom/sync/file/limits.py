@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from postroom.settings.mailboxes import owner_of
-from postroom.sync.file.status import MODE, fact, note_fact
+from postroom.sync.file.status import MODE, OWNER, fact, note_fact
 
 if TYPE_CHECKING:
     from postroom.settings.accounts import ServerAccount
 
 IS_DUE = "is_due"  # a comparison of everything, where messages have no numbers (see `by_listing`)
-_DAYS, _OWNER = "days", "owner"
+_DAYS = "days"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def limits_of(settings: ServerAccount) -> Limits:
 
 def noted_owner(connection: sqlite3.Connection) -> str:
     """Of the mailbox that this is the mirror of."""
-    return fact(connection, _OWNER)
+    return fact(connection, OWNER)
 
 
 def noted_limits(connection: sqlite3.Connection) -> Limits:
@@ -61,5 +61,5 @@ def apply_limits(connection: sqlite3.Connection, limits: Limits) -> bool:
             note_fact(connection, IS_DUE, "1")
         note_fact(connection, MODE, limits.mode)
         note_fact(connection, _DAYS, str(limits.days))
-        note_fact(connection, _OWNER, limits.owner)
+        note_fact(connection, OWNER, limits.owner)
     return True

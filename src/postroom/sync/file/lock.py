@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Self
 
-from postroom.files.folders import make_private
+from postroom.files.folders import hand_over, make_private
 from postroom.model.errors import ProviderUnavailable
 
 
@@ -22,6 +22,7 @@ class Lock:
         try:
             make_private(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            hand_over(descriptor, path.parent)
         except OSError as error:
             raise ProviderUnavailable(
                 f"The mirror {path.stem} cannot be synchronized: {path.name} cannot be written ({error.strerror})."

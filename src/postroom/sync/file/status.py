@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from postroom.mime.clean import clean_line
 
 LAST_ERROR, STARTED = "last_error", "started"
-MODE = "mode"  # see `Limits`
+MODE, OWNER = "mode", "owner"  # see `Limits`
 CHANGED_AT = "changed_at"  # when something was last changed on the server through us
 STALE_AT = "stale_at"  # what the server confirmed up to then no longer counts
 # Of a message in a full mirror there is only what a list shows.
@@ -38,7 +38,7 @@ class MirrorStatus:
     """`complete` and `as_of` hold for all folders that are mirrored: the least complete and the least fresh of them.
     `last_error` is why the latest attempt to synchronize failed; empty when it succeeded. `bare`: how many messages
     there are of which a full mirror has only what a list shows: the server does not give them out, or they are too
-    large."""
+    large. `owner`: whose mirror the file is, by `owner_of`; empty in one that was never filled."""
 
     complete: bool
     as_of: datetime | None
@@ -47,6 +47,7 @@ class MirrorStatus:
     bytes: int = 0
     last_error: str = ""
     bare: int = 0
+    owner: str = ""
 
     @property
     def refusals(self) -> str:
@@ -84,6 +85,7 @@ def read_status(connection: sqlite3.Connection, size: int) -> MirrorStatus:
         bytes=size,
         last_error=fact(connection, LAST_ERROR),
         bare=_bare(connection) if fact(connection, MODE) == "full" else 0,
+        owner=fact(connection, OWNER),
     )
 
 

@@ -14,6 +14,7 @@ from tests.peers.dovecot import Dovecot
 
 from postroom.doors.cli import checkup
 from postroom.model.errors import AuthRequired, ProviderUnavailable
+from postroom.service.accounts.mirrors import remove_mirror, sync
 from postroom.service.gateway import Gateway
 from postroom.service.sending.order import Wishes
 from postroom.service.sending.send import order_mail, send
@@ -23,6 +24,7 @@ from postroom.service.writing.draft import list_drafts
 from postroom.settings import build
 from postroom.settings.clients import Client, create
 from postroom.store.handles import Handles
+from postroom.sync.file.mirror import mirror_files
 from postroom.wiring import open_gateway
 
 ACCOUNTS = [
@@ -170,3 +172,21 @@ async def test_sends_of_an_account_that_the_settings_no_longer_have_are_mentione
     async with open_gateway(build({"accounts": [box], "safety": held}, home=tmp_path)) as after:
         (found,) = [found async for found in checkup.strangers(after)]
     assert found.text == "has sends of mine, not in these settings: postroom outbox list shows them"
+
+
+async def test_the_mirror_of_another_mailbox_with_this_name_is_neither_counted_nor_removed(
+    dovecot: Dovecot, tmp_path: Path
+) -> None:
+    first, second = (imap_account(dovecot, mirror="full") for _ in range(2))
+    assert first.name == second.name
+    async with open_gateway(build({"accounts": [first]}, home=tmp_path)) as gateway:
+        (synced,) = await sync(gateway, [first])
+        assert synced.status.complete
+        assert (await findings(gateway, first.name))["mirror"].text.startswith("0 of 0 messages")
+    async with open_gateway(build({"accounts": [second]}, home=tmp_path)) as gateway:
+        found = (await findings(gateway, second.name))["mirror"]
+    assert found.text.startswith("none; the file is of another mailbox with this account's name")
+    assert not remove_mirror(tmp_path, second)
+    assert list(mirror_files(tmp_path)) == [first.name]
+    assert not remove_mirror(tmp_path, first)
+    assert mirror_files(tmp_path) == {}
