@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import imaplib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,14 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             client.append("INBOX", "", None, LETTER)  # type: ignore[arg-type]
         assert postroom(settings, "sync").returncode == 0
         dovecot.kill()
+        _grow_old(folder / "home" / "mirrors" / "mine.db")
         yield settings
+
+
+def _grow_old(mirror: Path) -> None:
+    """A fresh one is not behind its server: that would not be asked."""
+    with closing(sqlite3.connect(mirror)) as connection, connection:
+        connection.execute("UPDATE mirrored_folder SET as_of = as_of - 600")
 
 
 def _settings(dovecot: Dovecot, folder: Path) -> Path:

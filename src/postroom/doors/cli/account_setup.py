@@ -128,8 +128,10 @@ def remove(args: argparse.Namespace) -> int:
     secret = ", and its stored secret was deleted" if account.secrets else ""
     print(f"Account {account.name} is no longer in {path}{secret}. Its email is untouched.")
     if is_followed:
-        print("A server is still running with it and mirrors its mail again. Restart it; postroom doctor then names")
-        print("the files to remove, with the command.")
+        print(
+            "Another process still follows it, by other settings or in an older version. End it; postroom doctor then"
+        )
+        print("names the files to remove, with the command.")
     return 0
 
 

@@ -13,6 +13,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from postroom.doors.cli import main
+from postroom.service.accounts import mirrors
 from postroom.settings import load
 from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 
@@ -67,8 +68,9 @@ def test_no_secret_is_called_deleted_that_never_was(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_the_mirror_goes_too_and_a_server_that_would_fill_it_again_is_mentioned(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_followed: bool
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_followed: bool
 ) -> None:
+    monkeypatch.setattr(mirrors, "_UNTIL_LEFT", 0.1)
     mirror = Mirror(mirror_path(tmp_path / "home", "gmx"))
     with mirror.transaction():
         pass
@@ -78,7 +80,7 @@ def test_the_mirror_goes_too_and_a_server_that_would_fill_it_again_is_mentioned(
     with lock if is_followed else nullcontext(lock.close()):
         assert run("accounts", "remove", "gmx") == 0
     assert mirror_files(tmp_path / "home") == {}
-    assert ("Restart it" in capsys.readouterr().out) == is_followed
+    assert ("still follows it" in capsys.readouterr().out) == is_followed
 
 
 def test_an_unknown_name_changes_nothing(tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:
