@@ -85,9 +85,9 @@ _COMMANDS = re.compile(
     r"|\b(?!e?-?mail(?:[- ]address)?\s*+:\s*+[^\s@]++@)"  # a field of a mailing list's program, which orders nothing
     rf"{_ORDER}\b[^.!?]{{0,80}}(?<![\w.+-])[\w.+-]{{1,64}}+@[\w-]{{1,63}}\.\w"  # send … to x@y.z
     r"|\bnew (?:system )?(?:instructions?|task|role)\s*:|\byou are (?:now )?(?:an?|the) (?:ai|assistant|agent)\b"
-    r"|<\|?(?:im_start|system)\|?>|\[/?inst\]",
-    re.IGNORECASE,
+    r"|<\|?(?:im_start|system)\|?>|\[/?inst\]"
 )
+_TURKISH: Final = str.maketrans("\u0130\u0131", "ii")  # pass for an i, which casefold does not make of them
 # Any word that an order could be made of: labels are too short for the sentences above.
 _STEERING = re.compile(rf"{_READER}|{_RULES}|{_DROP}|{_ORDER}|{_MUST}|[\d@]", re.IGNORECASE)
 _WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]|\w+")  # some scripts do not space words
@@ -99,7 +99,12 @@ _STYLE_NOISE = re.compile(r"<[^<>]{0,2000}+>|\{[^{}]{0,2000}+\}")
 def reads_like_an_order(words: str) -> bool:
     """Addressed to a program that reads the message: to drop its rules, or to do something with the mailbox."""
     plain = " ".join(_STYLE_NOISE.sub(" ", clean_text(words[:_LOOKED_AT])).split())
-    return _COMMANDS.search(plain) is not None
+    return _COMMANDS.search(_folded(plain)) is not None
+
+
+def _folded(text: str) -> str:
+    """For a search, which would take three times as long if it ignored the case itself."""
+    return text.lower() if text.isascii() else text.translate(_TURKISH).casefold()
 
 
 def warnings(texts: Sequence[HiddenText], shown: str) -> tuple[str, ...]:
