@@ -30,3 +30,7 @@ def test_a_send_that_was_stopped_is_known_apart_from_its_attempts(tmp_path: Path
     submissions.note_stopped("s23456789ab")
     assert (submissions.is_stopped("s23456789ab"), submissions.last("s23456789ab")) == (True, 2)
     assert not submissions.is_stopped("s23456789ac")
+    submissions.resume("s23456789ab")
+    assert not submissions.is_stopped("s23456789ab")
+    submissions.note_stopped("s23456789ab")
+    assert submissions.is_stopped("s23456789ab")

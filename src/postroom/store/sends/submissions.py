@@ -14,7 +14,7 @@ from pathlib import Path
 
 from postroom.model.errors import ProviderUnavailable
 
-_STOPPED = "stopped"
+_STOPPED, _RESUMED = "stopped", "resumed"
 
 
 class Submissions:
@@ -27,12 +27,17 @@ class Submissions:
     def note_stopped(self, send_id: str) -> None:
         self._append(f"{send_id} {_STOPPED}")
 
+    def resume(self, send_id: str) -> None:
+        """A person has it sent again, which the state file may know as one that nobody stopped."""
+        if self.is_stopped(send_id):
+            self._append(f"{send_id} {_RESUMED}")
+
     def last(self, send_id: str) -> int:
         """The last attempt of this send that was begun; 0 where none is known."""
         return max((int(entry) for entry in self._entries(send_id) if entry.isdigit()), default=0)
 
     def is_stopped(self, send_id: str) -> bool:
-        return _STOPPED in self._entries(send_id)
+        return [entry for entry in self._entries(send_id) if not entry.isdigit()][-1:] == [_STOPPED]
 
     def _entries(self, send_id: str) -> list[str]:
         try:
