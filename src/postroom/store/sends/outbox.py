@@ -331,6 +331,7 @@ class Outbox:
     def unfinished(self) -> dict[State, int]:
         """How many sends there are in each state that is not final. Raises also where none could be changed."""
         counting = "SELECT state, count(*) FROM outbox WHERE state NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        self._submissions.check()
         with self._database.read() as connection:
             self._database.check_in_place()
             return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}

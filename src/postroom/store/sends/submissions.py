@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from postroom.model.errors import ProviderUnavailable
@@ -39,6 +40,15 @@ class Submissions:
     def is_stopped(self, send_id: str) -> bool:
         return [entry for entry in self._entries(send_id) if not entry.isdigit()][-1:] == [_STOPPED]
 
+    def check(self) -> None:
+        """ProviderUnavailable where it cannot be read or written by this user."""
+        try:
+            os.close(os.open(self._path, os.O_RDWR | os.O_NOFOLLOW))
+        except FileNotFoundError:
+            pass  # nothing was submitted yet
+        except OSError as error:
+            raise self._unusable(error) from error
+
     def _entries(self, send_id: str) -> list[str]:
         try:
             entries = self._path.read_bytes()
@@ -56,6 +66,7 @@ class Submissions:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             try:
+                self._give_to_owner(descriptor)
                 if os.write(descriptor, line) < len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(descriptor)
@@ -63,6 +74,14 @@ class Submissions:
                 os.close(descriptor)
         except OSError as error:
             raise self._unusable(error) from error
+
+    def _give_to_owner(self, descriptor: int) -> None:
+        """Of the state file, as SQLite does with what it makes beside it: a command that root runs once must not keep
+        the user's own server from sending."""
+        if os.geteuid() == 0:
+            with suppress(OSError):  # some file systems let nobody do that
+                owner = self._path.with_suffix("").stat()
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
     def _unusable(self, error: OSError) -> ProviderUnavailable:
         return ProviderUnavailable(

@@ -170,3 +170,12 @@ async def test_sends_of_an_account_that_the_settings_no_longer_have_are_mentione
     async with open_gateway(build({"accounts": [box], "safety": held}, home=tmp_path)) as after:
         (found,) = [found async for found in checkup.strangers(after)]
     assert found.text == "has sends of mine, not in these settings: postroom outbox list shows them"
+
+
+async def test_the_outbox_is_not_ok_while_nothing_can_be_sent_for_want_of_a_file(tmp_path: Path) -> None:
+    async with open_gateway(build({"accounts": ACCOUNTS}, home=tmp_path)) as gateway:
+        (tmp_path / "state.db.submissions").mkdir()
+        found = {finding.what: finding async for finding in checkup.account(gateway, ACCOUNTS[0]["name"])}
+    outbox = found[f"{ACCOUNTS[0]['name']}: outbox"]
+    assert not outbox.ok
+    assert "state.db.submissions" in outbox.text
