@@ -13,6 +13,8 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from postroom.files.ownership import give_to_owner_of
+
 _OPEN: weakref.WeakSet[Owner] = weakref.WeakSet()
 
 
@@ -53,6 +55,7 @@ class Owner:
         while True:
             name = secrets.token_hex(8)
             descriptor = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            give_to_owner_of(self._folder, descriptor)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return name, descriptor
             os.close(descriptor)  # swept away by another process before it was locked

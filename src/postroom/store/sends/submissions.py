@@ -10,9 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 
+from postroom.files.ownership import give_to_owner_of
 from postroom.model.errors import ProviderUnavailable
 
 _STOPPED, _RESUMED = "stopped", "resumed"
@@ -66,7 +66,7 @@ class Submissions:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             try:
-                self._give_to_owner(descriptor)
+                give_to_owner_of(self._path.with_suffix(""), descriptor)  # the state file
                 if os.write(descriptor, line) < len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(descriptor)
@@ -74,14 +74,6 @@ class Submissions:
                 os.close(descriptor)
         except OSError as error:
             raise self._unusable(error) from error
-
-    def _give_to_owner(self, descriptor: int) -> None:
-        """Of the state file, as SQLite does with what it makes beside it: a command that root runs once must not keep
-        the user's own server from sending."""
-        if os.geteuid() == 0:
-            with suppress(OSError):  # some file systems let nobody do that
-                owner = self._path.with_suffix("").stat()
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
     def _unusable(self, error: OSError) -> ProviderUnavailable:
         return ProviderUnavailable(
