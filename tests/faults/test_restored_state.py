@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, closing
+from contextlib import AbstractAsyncContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from postroom.model.errors import InternalError, ProviderUnavailable
 from postroom.model.outcome import SubmitOutcome, SubmitRequest
 from postroom.service.sending import outbox, worker
 from postroom.service.sending.approval import approvals
+from postroom.service.sending.waiting import ask_a_person
 from postroom.service.views import SendView
 from postroom.store import Send, State
 
@@ -233,6 +234,59 @@ async def test_a_person_may_still_have_sent_what_was_dropped_after_a_backup(tmp_
         assert await gate.inbox() == ["Lunch?"]
 
 
+@pytest.mark.parametrize(("verdict", "then"), [("cancel", State.CANCELLED), ("sent", State.NEEDS_HUMAN)])
+async def test_what_a_person_ended_after_a_backup_is_not_sent_when_the_backup_is_restored(
+    tmp_path: Path, verdict: str, then: State
+) -> None:
+    """Also where a person had it sent again before: that was about another refusal."""
+    rig = partial(gate_rig, tmp_path, time=SetClock(), hold_seconds=60)
+    async with rig() as gate:
+        meddled = await gate.meddle()
+        meddled.before = lambda _: SubmitOutcome("rejected", reason="550 no")
+        await gate.send()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        meddled.before = lambda _: SubmitOutcome("retryable", reason="451 later")
+        await approvals.resolve(gate.gateway, only(gate).send_id, "resend")
+    shutil.copy(tmp_path / "state.db", tmp_path / "backup.db")
+    async with rig() as gate:
+        if verdict == "cancel":
+            await outbox.cancel_send(gate.gateway, only(gate).send_id)
+        else:
+            await ask_a_person(gate.gateway, only(gate), "It waits too long.")
+            await approvals.resolve(gate.gateway, only(gate).send_id, "sent")
+    copied_over(tmp_path)
+    async with rig() as gate:
+        assert only(gate).state is State.RETRYABLE
+        gate.time.pass_(7200)
+        await worker.work_once(gate.gateway)
+        assert (only(gate).state, await gate.inbox()) == (then, [])
+
+
+async def test_what_was_submitted_since_a_backup_is_not_sent_when_that_cannot_be_recorded_at_once(
+    place: Place, tmp_path: Path
+) -> None:
+    rig = partial(gate_rig, tmp_path, time=SetClock(), accounts=[place.account], hold_seconds=60)
+    async with rig() as gate:
+        await is_held_and_then_sent(gate, tmp_path)
+    copied_over(tmp_path)
+    async with rig() as gate:
+        gate.time.pass_(60)
+        with no_state_can_change(tmp_path):
+            await worker.work_once(gate.gateway)
+        gate.time.pass_(3600)
+        await is_put_before_a_person(gate, place)
+
+
+@contextmanager
+def no_state_can_change(home: Path) -> Iterator[None]:
+    """As where the process dies, or the disk is full, at that very moment."""
+    with closing(sqlite3.connect(home / "state.db")) as state:
+        state.execute("CREATE TRIGGER full BEFORE UPDATE OF state ON outbox BEGIN SELECT RAISE(FAIL, 'full'); END")
+        yield
+        state.execute("DROP TRIGGER full")
+
+
 async def test_a_backup_that_is_copied_over_the_state_file_of_a_running_process_makes_it_send_nothing_twice(
     place: Place, tmp_path: Path
 ) -> None:
@@ -266,6 +320,20 @@ async def test_a_send_that_is_being_submitted_as_a_backup_is_copied_over_the_sta
             gate.time.pass_(3600)
         assert (len(meddled.submitted), await gate.inbox()) == (1, ["Lunch?"])
         assert only(gate).state is State.NEEDS_HUMAN
+
+
+async def test_while_the_file_of_submissions_cannot_be_read_a_message_waits_and_the_caller_is_told(
+    tmp_path: Path,
+) -> None:
+    """Told that it failed, an agent would call again, and both messages would leave later."""
+    async with gate_rig(tmp_path) as gate:
+        (tmp_path / "state.db.submissions").mkdir()
+        assert (await gate.send()).status == "held"
+        assert "state.db.submissions" in (only(gate).outcome or {})["reason"]
+        (tmp_path / "state.db.submissions").rmdir()
+        gate.time.pass_(60)
+        await worker.work_once(gate.gateway)
+        assert await gate.inbox() == ["Lunch?"]
 
 
 async def test_while_the_file_of_submissions_cannot_be_written_a_message_waits(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from stat import S_ISREG
@@ -53,14 +54,14 @@ def read(path: Path, warn: Callable[[str], None] | None = None) -> Data:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        with path.open(encoding="utf-8-sig") as file:
+            data, state = tomllib.loads(file.read()), os.fstat(file.fileno())  # of one file, even if it is replaced now
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{path}: not valid TOML: the file must be UTF-8") from None
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
-    state = path.stat()
     for secret in _secrets(data) if is_exposed(state) else ():
         is_let_pass = secret.startswith("mail_api.") and not state.st_mode & _OTHERS_MAY_WRITE
         _report_exposed(path, secret, warn if is_let_pass else None)

@@ -62,9 +62,11 @@ def in_either_place(account: str, secret: str, *, environ: Mapping[str, str]) ->
     return found if found is not None or named(account) == account else kept(named(account), secret, environ=environ)
 
 
-def in_use(account: str, secret: str, *, environ: Mapping[str, str]) -> str:
-    """Which of the two names it is under."""
-    return account if _is_kept(account, secret, environ) else named(account)
+def in_use(account: str, *secrets: str, environ: Mapping[str, str]) -> str:
+    """Under which of the two names they are: under the second only where none is under the first, for it may be
+    another settings file's. A keyring that is locked for the moment hides both."""
+    mine, others = (any(_is_kept(name, secret, environ) for secret in secrets) for name in (account, named(account)))
+    return named(account) if others and not mine else account
 
 
 def kept(account: str, secret: str, *, environ: Mapping[str, str]) -> str | None:

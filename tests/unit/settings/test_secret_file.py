@@ -12,7 +12,9 @@ import keyring.errors
 import pytest
 
 from postroom.model.errors import AuthRequired
+from postroom.providers.oauth.keeping import Keeping, Login
 from postroom.settings import ImapAccount, SettingsError, secret_file, secrets
+from postroom.settings.mailboxes import secrets_name
 
 SECRET = "correct horse battery staple ü"
 
@@ -183,3 +185,14 @@ def test_a_forgotten_secret_is_gone_from_everywhere(tmp_path: Path, ring: Ring) 
     for _ in range(2):
         secrets.forget("work", "password", environ=environ)
         assert secrets.resolve(account(), "password", environ=environ) is None
+
+
+def test_a_login_that_is_renewed_while_the_keyring_is_locked_counts_when_it_is_open_again(
+    tmp_path: Path, ring: Ring
+) -> None:
+    keeping = Keeping(secrets_name(account()), {"POSTROOM_HOME": str(tmp_path)})
+    keeping.write(Login("access", 0, "first"))
+    ring.kind = "absent"
+    keeping.write_again(Login("access", 0, "second"))
+    ring.kind = ""
+    assert keeping.read().refresh_token == "second"

@@ -136,3 +136,14 @@ def test_a_child_that_outlives_its_parent_does_not_keep_it_alive(path: Path, sto
     finally:
         for descriptor in (said, tell, wait, release):
             os.close(descriptor)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
+def test_the_lock_file_of_a_process_of_roots_can_be_opened_by_the_owner_of_the_home(folder: Path) -> None:
+    """Otherwise no server of theirs starts while it runs, or ever again after it was killed."""
+    folder.mkdir()
+    os.chown(folder, 1234, 1235)
+    roots = Owner(folder)
+    made = (folder / roots.name).stat()
+    assert (made.st_uid, made.st_gid) == (1234, 1235)
+    roots.close()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from postroom.store.sends.submissions import Submissions
 
@@ -30,3 +33,17 @@ def test_a_send_that_was_stopped_is_known_apart_from_its_attempts(tmp_path: Path
     submissions.note_stopped("s23456789ab")
     assert (submissions.is_stopped("s23456789ab"), submissions.last("s23456789ab")) == (True, 2)
     assert not submissions.is_stopped("s23456789ac")
+    submissions.resume("s23456789ab")
+    assert not submissions.is_stopped("s23456789ab")
+    submissions.note_stopped("s23456789ab")
+    assert submissions.is_stopped("s23456789ab")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
+def test_what_root_makes_belongs_to_the_owner_of_the_state_file(tmp_path: Path) -> None:
+    """Like what SQLite makes there: otherwise one command of root's would keep the user's server from sending."""
+    (tmp_path / "state.db").touch()
+    os.chown(tmp_path / "state.db", 1234, 1235)
+    Submissions(tmp_path / "state.db.submissions").note("s23456789ab", 1)
+    made = (tmp_path / "state.db.submissions").stat()
+    assert (made.st_uid, made.st_gid) == (1234, 1235)

@@ -266,10 +266,11 @@ def _extent(gateway: Gateway, name: str, status: MirrorStatus) -> str:
 
 
 async def _outbox(gateway: Gateway, name: str) -> str:
-    """Not ok if something needs a person, or cannot be sent because the login was refused."""
+    """Not ok if something needs a person, or cannot be sent because the login was refused or for want of a file."""
     from postroom.service.notices import notices
-    from postroom.service.sending.outbox import list_outbox
+    from postroom.service.sending.outbox import count_unfinished, list_outbox
 
+    await count_unfinished(gateway)
     page = await list_outbox(gateway, account=name, limit=100)
     waiting = [row for row in page.results if row.state == "needs_human"]
     paused = [notice for notice in notices(gateway) if notice.startswith(f"Account {name} ")]

@@ -198,8 +198,10 @@ def take_away(account: AccountSettings, settings: Settings, *, environ: Environm
         raise InvalidRequest(f"Account {account.name} comes from {ACCOUNTS}, not from a file. Remove it there.")
     writing.remove_account(settings.config_path, account.name)
     of_oauth = (OAUTH, CLIENT_SECRET) if hasattr(account, "oauth") else ()
-    for secret in (*account.secrets, *of_oauth):
-        secrets.forget(secrets.in_use(secrets_name(account), secret, environ=environ), secret, environ=environ)
+    names = (*account.secrets, *of_oauth)
+    place = secrets.in_use(secrets_name(account), *names, environ=environ)
+    for secret in names:
+        secrets.forget(place, secret, environ=environ)
     return settings.config_path
 
 

@@ -17,7 +17,8 @@ from postroom.model.folder import Folder, Role
 from postroom.model.rule import Condition, Definition
 from postroom.providers import registry
 from postroom.service.accounts.folders import folders_of
-from postroom.service.gateway import Gateway
+from postroom.service.gateway import Account, Gateway
+from postroom.settings.mailboxes import owner_of
 
 Form = Literal["sieve", "gmail", "graph"]
 _PATIENCE = 30.0  # seconds for the changes that others have begun
@@ -65,7 +66,7 @@ async def upload_rule(gateway: Gateway, definition: Definition, *, account: str 
             "uploaded; run it here instead, by schedule or with run_rule.",
             details={"lacking": list(lacking)},
         )
-    async with _nobody_else(gateway, opened.name):
+    async with _nobody_else(gateway, opened):
         others = [one for one in (await server.list_rules()).rules if one.name != rule.name]
         await server.put_rules([*others, rule])
         return await _activated(gateway, opened.name, True)
@@ -73,7 +74,7 @@ async def upload_rule(gateway: Gateway, definition: Definition, *, account: str 
 
 async def remove_uploaded(gateway: Gateway, name: str, *, account: str | None = None) -> Uploaded:
     opened = await gateway.accounts.open(account)
-    async with _nobody_else(gateway, opened.name):
+    async with _nobody_else(gateway, opened):
         there = (await opened.rules.list_rules()).rules
         if name not in [rule.name for rule in there]:
             names = ", ".join(rule.name for rule in there) or "none"
@@ -84,9 +85,11 @@ async def remove_uploaded(gateway: Gateway, name: str, *, account: str | None = 
 
 
 @asynccontextmanager
-async def _nobody_else(gateway: Gateway, account: str) -> AsyncIterator[None]:
-    """All rules are put there together: of two commands at the same moment, one would take away what the other put."""
-    path = gateway.settings.home / "rules" / f"{hashlib.sha256(account.encode()).hexdigest()[:16]}.lock"
+async def _nobody_else(gateway: Gateway, account: Account) -> AsyncIterator[None]:
+    """All rules are put there together: of two commands at the same moment, one would take away what the other put.
+    Two accounts may be one mailbox."""
+    digest = hashlib.sha256(owner_of(account.settings).encode()).hexdigest()[:16]
+    path = gateway.settings.home / "rules" / f"{digest}.lock"
     with ExitStack() as stack:
         try:
             await gateway.in_thread(stack.enter_context, locked(path, patience=_PATIENCE))

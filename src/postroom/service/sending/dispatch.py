@@ -31,7 +31,7 @@ from postroom.service.sending import staging
 from postroom.service.sending.last_look import inspect
 from postroom.service.sending.order import Order
 from postroom.service.sending.settling import finish, keys_of, reconcile, settle
-from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, has_waited_long, park, rest, was_decided
+from postroom.service.sending.waiting import NotNow, account_of, ask_a_person, has_waited_long, park, rest
 from postroom.store import Reservation, Send, State
 from postroom.store.sends.pauses import Pause
 from postroom.tracing import span
@@ -146,8 +146,11 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
     account = await account_of(gateway, send)
     if isinstance(account, Pause):
         return await _wait_for_login(gateway, send, account)
-    if (ended := await _ended_before(gateway, send)) is not None:
-        return ended
+    try:
+        if (ended := await _ended_before(gateway, send)) is not None:
+            return ended
+    except ProviderUnavailable as error:  # of the file beside the state file
+        return await rest(gateway, send.send_id, error)
     frozen = await gateway.in_thread(gateway.store.outbox.request, send.send_id)
     is_first = send.state in (State.RESERVED, State.HELD)
     try:
@@ -172,9 +175,9 @@ async def _deliver(gateway: Gateway, send: Send) -> Send:
 async def _ended_before(gateway: Gateway, send: Send) -> Send | None:
     """Where the state file was put back from a backup: what it does not know, and the file beside it does."""
     outbox = gateway.store.outbox
-    if await gateway.in_thread(outbox.catch_up, send):
-        return await ask_a_person(gateway, send, _SUBMITTED)
-    if await gateway.in_thread(outbox.was_stopped, send.send_id) and not await was_decided(gateway, send):
+    if (submitted := await gateway.in_thread(outbox.catch_up, send, _SUBMITTED)) is not None:
+        return submitted
+    if await gateway.in_thread(outbox.was_stopped, send.send_id):
         return await gateway.in_thread(outbox.cancel, send.send_id)
     return None
 

@@ -134,15 +134,16 @@ class Outbox:
         """Beside the state file, before the first byte is sent. ProviderUnavailable where that fails."""
         self._submissions.note(sending.send_id, sending.attempt)
 
-    def catch_up(self, send: Send) -> bool:
-        """Whether it was submitted since the state file was as it is, which then learns of it."""
+    def catch_up(self, send: Send, reason: str) -> Send | None:
+        """Where it was submitted since the state file was as it is, that learns of it and puts it before a person."""
         last = self._submissions.last(send.send_id)
         if last <= send.attempt:
-            return False
+            return None
         with self._database.transaction() as connection:
             self._mine(connection, send.send_id)
             connection.execute("UPDATE outbox SET attempt = ?, doubtful = 1 WHERE send_id = ?", (last, send.send_id))
-        return True
+            told: Changes = {"outcome": {**(send.outcome or {}), "reason": reason}}
+            return self._transitions.move(connection, send.send_id, {send.state}, State.NEEDS_HUMAN, told)
 
     def cancel(self, send_id: str) -> Send:
         """From any state in which no submission is under way; Conflict otherwise. Any process may."""
@@ -165,16 +166,25 @@ class Outbox:
             if verdict == "resend":
                 changes["staged_ref"] = ""  # what became of it is not known: it is looked for before it is staged again
             decided = self._transitions.move(connection, send_id, {State.NEEDS_HUMAN}, to, changes, by_a_person=True)
+            if verdict == "resend":
+                self._submissions.resume(send_id)
         if verdict == "drop":
             self._note_stopped(decided)
+        if verdict == "sent":
+            self._note_sent(decided)
         return decided
 
     def _note_stopped(self, send: Send) -> None:
         with suppress(ProviderUnavailable):  # it is stopped all the same, as long as no backup is put back
             self._submissions.note_stopped(send.send_id)
 
+    def _note_sent(self, send: Send) -> None:
+        """By somebody, by some way: to a backup that is put back, it is one submission more than that knows of."""
+        with suppress(ProviderUnavailable):
+            self._submissions.note(send.send_id, send.attempt + 1)
+
     def was_stopped(self, send_id: str) -> bool:
-        """Since the state file was as it is."""
+        """Since the state file was as it is, and not sent again by a person since."""
         return self._submissions.is_stopped(send_id)
 
     def get(self, send_id: str) -> Send:
@@ -321,6 +331,7 @@ class Outbox:
     def unfinished(self) -> dict[State, int]:
         """How many sends there are in each state that is not final. Raises also where none could be changed."""
         counting = "SELECT state, count(*) FROM outbox WHERE state NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        self._submissions.check()
         with self._database.read() as connection:
             self._database.check_in_place()
             return {State(state): number for state, number in connection.execute(counting, (among(FINISHED),))}

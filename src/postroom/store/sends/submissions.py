@@ -12,9 +12,10 @@ import os
 import re
 from pathlib import Path
 
+from postroom.files.folders import hand_over
 from postroom.model.errors import ProviderUnavailable
 
-_STOPPED = "stopped"
+_STOPPED, _RESUMED = "stopped", "resumed"
 
 
 class Submissions:
@@ -27,12 +28,26 @@ class Submissions:
     def note_stopped(self, send_id: str) -> None:
         self._append(f"{send_id} {_STOPPED}")
 
+    def resume(self, send_id: str) -> None:
+        """A person has it sent again, which the state file may know as one that nobody stopped."""
+        if self.is_stopped(send_id):
+            self._append(f"{send_id} {_RESUMED}")
+
     def last(self, send_id: str) -> int:
         """The last attempt of this send that was begun; 0 where none is known."""
         return max((int(entry) for entry in self._entries(send_id) if entry.isdigit()), default=0)
 
     def is_stopped(self, send_id: str) -> bool:
-        return _STOPPED in self._entries(send_id)
+        return [entry for entry in self._entries(send_id) if not entry.isdigit()][-1:] == [_STOPPED]
+
+    def check(self) -> None:
+        """ProviderUnavailable where it cannot be read or written by this user."""
+        try:
+            os.close(os.open(self._path, os.O_RDWR | os.O_NOFOLLOW))
+        except FileNotFoundError:
+            pass  # nothing was submitted yet
+        except OSError as error:
+            raise self._unusable(error) from error
 
     def _entries(self, send_id: str) -> list[str]:
         try:
@@ -51,6 +66,7 @@ class Submissions:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             try:
+                hand_over(descriptor, self._path.with_suffix(""))  # the state file
                 if os.write(descriptor, line) < len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(descriptor)

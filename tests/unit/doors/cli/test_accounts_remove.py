@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -14,7 +15,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 
 from postroom.doors.cli import main
 from postroom.service.accounts import mirrors
-from postroom.settings import load
+from postroom.settings import load, secrets
 from postroom.sync.file.mirror import Mirror, mirror_files, mirror_path
 
 LOCAL = '# mine\n[[accounts]]\nname = "box"\nprovider = "local"\naddress = "box@example.com"\n'
@@ -57,6 +58,13 @@ def test_an_account_goes_with_its_secret(
     assert config.read_text() == LOCAL
     assert secrets_of(tmp_path) == []
     assert [account.name for account in load().accounts] == ["box"]
+
+
+def test_what_another_settings_file_has_under_the_name_alone_stays(tmp_path: Path) -> None:
+    """Stored by an earlier version, for the same name and another address."""
+    secrets.keep("gmx", "oauth", "{}", environ=os.environ)
+    assert run("accounts", "remove", "gmx") == 0
+    assert secrets_of(tmp_path) == ["gmx.oauth"]
 
 
 def test_no_secret_is_called_deleted_that_never_was(capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,3 +190,12 @@ async def test_the_mirror_of_another_mailbox_with_this_name_is_neither_counted_n
     assert list(mirror_files(tmp_path)) == [first.name]
     assert not remove_mirror(tmp_path, first)
     assert mirror_files(tmp_path) == {}
+
+
+async def test_the_outbox_is_not_ok_while_nothing_can_be_sent_for_want_of_a_file(tmp_path: Path) -> None:
+    async with open_gateway(build({"accounts": ACCOUNTS}, home=tmp_path)) as gateway:
+        (tmp_path / "state.db.submissions").mkdir()
+        found = {finding.what: finding async for finding in checkup.account(gateway, ACCOUNTS[0]["name"])}
+    outbox = found[f"{ACCOUNTS[0]['name']}: outbox"]
+    assert not outbox.ok
+    assert "state.db.submissions" in outbox.text

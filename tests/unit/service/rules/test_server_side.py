@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,21 @@ async def test_rules_that_are_uploaded_at_the_same_moment_are_all_there(dovecot:
                 group.start_soon(upload_rule, gateway, read_rule(SIMPLE.format(name=name)))
         last = await remove_uploaded(one, "rule 0")
     assert (set(last.names), last.is_running) == (names - {"rule 0"}, True)
+
+
+async def test_rules_that_two_accounts_of_one_mailbox_upload_at_the_same_moment_are_all_there(
+    dovecot: Dovecot, tmp_path: Path
+) -> None:
+    server = {"sieve_host": "localhost", "sieve_port": dovecot.sieve, "ca_file": dovecot.certificates.ca}
+    work = imap_account(dovecot, **server)
+    settings = build({"accounts": [work, work.model_copy(update={"name": "again"})]}, home=tmp_path)
+    async with open_gateway(settings) as gateway:
+        names = {f"rule {number}" for number in range(6)}
+        async with anyio.create_task_group() as group:
+            for account, name in zip([work.name, "again"] * 3, names, strict=True):
+                group.start_soon(partial(upload_rule, gateway, read_rule(SIMPLE.format(name=name)), account=account))
+        last = await remove_uploaded(gateway, "rule 0")
+    assert set(last.names) == names - {"rule 0"}
 
 
 async def test_where_another_program_has_its_rules_running_ours_are_stored_and_it_is_said_that_they_do_not_run(
