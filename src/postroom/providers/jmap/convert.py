@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from postroom.mime.read.bodies import joined
 from postroom.mime.read.parse import Parsed, parse_headers
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Body, Envelope
@@ -89,8 +90,8 @@ def has_keyword(email: Email, keyword: str) -> bool:
 def body_of(email: Email) -> Body:
     """The text that came with the listing: of alternatives the one that mail programs show. `textBody` has an HTML part
     where there is no other, and the reverse."""
-    html = "\n".join(_texts(email, "htmlBody", "text/html"))
-    return Body("" if html else "\n".join(_texts(email, "textBody", "text/plain")), html)
+    html, starts = joined(list(_texts(email, "htmlBody", "text/html")))
+    return Body("" if html else "\n".join(_texts(email, "textBody", "text/plain")), html, starts)
 
 
 def is_cut(email: Email) -> bool:
