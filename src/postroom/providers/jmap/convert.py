@@ -61,7 +61,7 @@ def envelope_of(email: Email, parsed: Parsed, folders: Iterable[Folder], snippet
         draft=DRAFT in keywords,
         has_attachments=email.get("hasAttachment") is True,
         labels=labels_of(keywords_of(email)),
-        size=email["size"] if isinstance(email.get("size"), int) else 0,
+        size=size_of(email),
         message_id=parsed.message_id,
         in_reply_to=parsed.in_reply_to,
         references=parsed.references,
@@ -94,6 +94,10 @@ def body_of(email: Email) -> Body:
     return Body("" if html else "\n".join(_texts(email, "textBody", "text/plain")), html, starts)
 
 
+def size_of(email: Email) -> int:
+    return email["size"] if isinstance(email.get("size"), int) else 0
+
+
 def is_cut(email: Email) -> bool:
     """Whether a text is longer than what was asked for."""
     values = email.get("bodyValues")
@@ -103,12 +107,13 @@ def is_cut(email: Email) -> bool:
 
 
 def part_numbers(structure: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The number of each part (``2.1``) and its blob's id, from `bodyStructure`."""
+    """The number of each part (``2.1``) and its blob's id, from `bodyStructure`; without messages, which Cyrus 3.6 does
+    not decode."""
     if not isinstance(structure, dict):
         return
     inner = structure.get("subParts")
     if not isinstance(inner, list) or not inner:
-        if isinstance(structure.get("blobId"), str):
+        if isinstance(structure.get("blobId"), str) and structure.get("type") != "message/rfc822":
             yield prefix or "1", structure["blobId"]
         return
     for index, part in enumerate(inner, 1):
