@@ -32,8 +32,9 @@ def make_private(folder: Path) -> None:
 def hand_over(made: int | Path, place: Path) -> None:
     """What root has made in another user's folder, or beside their file, is theirs, as with SQLite's files: a service
     that runs as that user could not read it otherwise."""
-    if os.geteuid() == 0 and (owner := place.stat()).st_uid != 0:
+    if os.geteuid() == 0:
         with suppress(OSError):  # some file systems let nobody do that
+            owner = place.stat()
             os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=isinstance(made, int))
 
 

@@ -88,7 +88,8 @@ def stripped(body: Body) -> str:
     """The plain text, or the HTML without its tags: cheap, and never an error."""
     if body.text.strip():
         return clean_text(body.text[:MAX_STRIPPED])
-    text = _TAG.sub(" ", _UNSHOWN.sub(" ", body.html[: 4 * MAX_STRIPPED]))
+    within = replace(body, html=body.html[: 4 * MAX_STRIPPED])
+    text = "\n".join(_TAG.sub(" ", _UNSHOWN.sub(" ", document)) for document in within.documents)
     lines = (" ".join(line.split()) for line in clean_text(html_module.unescape(text)).split("\n"))
     return "\n".join(filter(None, lines))[:MAX_STRIPPED]
 

@@ -32,6 +32,7 @@ MAX_UU_LINES: Final = 600_000  # of one uuencoded part: 27 MB in full lines, dec
 MAX_TAGS: Final = 75_000  # opening and closing tags in the source
 MAX_ELEMENTS: Final = 20_000  # of one document; 1,200 is the most seen
 MAX_ATTRIBUTES: Final = 20_000_000  # characters in the attributes of all elements that are reopened in every block
+MAX_DOCUMENTS: Final = 200  # HTML parts of one message that are shown one below the other; each is parsed by itself
 MAX_HTML_DEPTH: Final = 400  # nested elements; browsers stop at 512
 MAX_STYLE: Final = 300_000  # characters of all style elements together; 25,000 is the most seen
 MAX_STYLE_RULES: Final = 3_000  # 65 is the most seen

@@ -26,6 +26,7 @@ from postroom.mime.html.markdown import (
     to_text_with_links,
 )
 from postroom.mime.html.stubs import without_stub
+from postroom.mime.html.together import open_together
 from postroom.mime.limits import MAX_LINKS, MAX_RENDERED, MAX_TEXT
 from postroom.mime.quotes.folding import (
     UNKNOWN,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from postroom.mime.read.parse import Parsed
 
 Format = Literal["markdown", "text", "words", "html", "links"]
+Documents = tuple[str, ...]  # the HTML parts of a message
 Words = tuple[str, bool]  # a message's words, and whether they come from HTML, in which case its quotes are flagged
 
 _CUT = ("The HTML is too large or too deeply nested; the rest was omitted.",)
@@ -95,7 +97,7 @@ def render(body: Body, *, fmt: Format, keep_quoted: bool, context: ThreadContext
     if fmt in ("text", "words") and body.text.strip():
         rendered = _from_text(body.text, fmt, wanted)
         return _with(rendered, (_PLAIN_SHOWN,)) if says_more(body) else rendered
-    rendered = _from_html(body.html, fmt, wanted)
+    rendered = _from_html(body.documents, fmt, wanted)
     if not rendered.text and body.text.strip():
         return _from_text(body.text, fmt, wanted)
     return _with(rendered, (_ONLY_PLAIN,)) if says_more(body, but_a_stub=True) else rendered
@@ -112,7 +114,7 @@ def says_more(body: Body, *, but_a_stub: bool = False) -> bool:
     words = _long_words(source)
     if len(words) < _MANY_MISSING:
         return False
-    text = without_flags(_words_of_html(body.html)).lower()
+    text = without_flags(_words_of_html(body.documents)).lower()
     if _missing(words, text.split()) < _MANY_MISSING:  # most words stand between blanks: that takes half the time
         return False
     shown = set(_WORD.findall(text))
@@ -220,8 +222,8 @@ def snippet_and_words(mail: Parsed) -> tuple[str, str]:
     return first_words_of(words, mail), all_words(words)
 
 
-def _words_of_new_html(html: str) -> str:
-    opened = _opened.__wrapped__(html)
+def _words_of_new_html(documents: Documents) -> str:
+    opened = _opened.__wrapped__(documents)
     return to_plain_text(opened.document, opened.tags)
 
 
@@ -231,16 +233,16 @@ def _words_of_text(text: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _words_of_html(html: str) -> str:
-    return to_plain_text(_flagged(html).document) if html else ""
+def _words_of_html(documents: Documents) -> str:
+    return to_plain_text(_flagged(documents).document) if any(documents) else ""
 
 
 def _words(
-    body: Body, of_html: Callable[[str], str] = _words_of_html, of_text: Callable[[str], str] = _words_of_text
+    body: Body, of_html: Callable[[Documents], str] = _words_of_html, of_text: Callable[[str], str] = _words_of_text
 ) -> Words:
     """What a message says is what a mail client shows: the HTML, if it shows anything. Reading, snippets and the index
     all use this, so that a search never finds what nobody can see."""
-    words = of_html(body.html) if body.html else ""
+    words = of_html(body.documents) if body.html else ""
     return (words, True) if without_flags(words).strip() else (of_text(body.text), False)
 
 
@@ -263,8 +265,8 @@ def _plain(text: str, fmt: Format) -> tuple[str, int, tuple[str, ...]]:
     return shown, len(spelt), warnings(spelt, shown) + ((_DOUBTFUL,) if source != within else ())
 
 
-def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendered:
-    opened, shown, defects = _written(html, fmt)
+def _from_html(documents: Documents, fmt: Format, context: ThreadContext | None) -> Rendered:
+    opened, shown, defects = _written(documents, fmt)
     lines = read_flags(shown)
     whole = "\n".join(lines.lines)
     result = fold_lines(lines, context) if context else Folded(whole)
@@ -278,9 +280,9 @@ def _from_html(html: str, fmt: Format, context: ThreadContext | None) -> Rendere
 
 
 @lru_cache(maxsize=2)  # a message is rendered again when it is known what it answers
-def _written(html: str, fmt: Format) -> tuple[OpenedHtml, str, tuple[str, ...]]:
+def _written(documents: Documents, fmt: Format) -> tuple[OpenedHtml, str, tuple[str, ...]]:
     """With its quotes flagged; and what was left out."""
-    opened = _flagged(html)
+    opened = _flagged(documents)
     defects = _LINKS_CUT if fmt == "markdown" and has_more_links(opened.document) else ()
     return opened, _WRITTEN[fmt](opened.document), defects
 
@@ -302,22 +304,26 @@ def _links(body: Body) -> Rendered:
     if not body.html:
         found = dict.fromkeys(LINK_IN_TEXT.findall(clean_text(body.text[:MAX_TEXT])))
         return Rendered("\n".join(f"{number}. {link}" for number, link in enumerate(found, 1)))
-    document = open_html(body.html).document
+    document = _unflagged(body.documents).document
     return Rendered(clean_text(to_links(document)), defects=_LINKS_CUT if has_more_links(document) else ())
 
 
-def _flagged(html: str) -> OpenedHtml:
+def _flagged(documents: Documents) -> OpenedHtml:
     """A document of the caller's own, with a flag before and after each quote."""
-    opened = _opened(html)
+    opened = _opened(documents)
     return replace(opened, document=deepcopy(opened.document))
 
 
 @lru_cache(maxsize=2)  # a version to read and its words are made of the same document; copying it takes a moment
-def _opened(html: str) -> OpenedHtml:
-    opened = open_html(html)
+def _opened(documents: Documents) -> OpenedHtml:
+    opened = _unflagged(documents)
     if may_quote(opened.document):
         flag_quotes(opened.document)
     return opened
+
+
+def _unflagged(documents: Documents) -> OpenedHtml:
+    return open_html(documents[0]) if len(documents) == 1 else open_together(documents)
 
 
 def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
@@ -325,7 +331,7 @@ def _safe_html(body: Body, context: ThreadContext | None) -> Rendered:
         plain = _from_text(body.text, "text", context)
         paragraphs = html_module.escape(plain.text).replace("\n", "<br>\n")
         return replace(plain, whole="", text=f"<p>{paragraphs}</p>" if plain.text else "")
-    opened, folded, undecided = open_html(body.html), 0, False
+    opened, folded, undecided = _unflagged(body.documents), 0, False
     if context and may_quote(opened.document):
         flagged = deepcopy(opened.document)
         flag_quotes(flagged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from postroom.model.address import Address
@@ -80,6 +81,14 @@ class Body:
 
     text: str = ""
     html: str = ""
+    starts: tuple[int, ...] = ()  # where in the HTML a further part of the message begins
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The HTML of each part that is shown. What one of them leaves open, and its style sheet, end with it."""
+        if not self.starts:
+            return (self.html,)
+        return tuple(self.html[start:end] for start, end in pairwise((0, *self.starts, len(self.html))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.mime.calls import calls_of
 from tests.unit.mime.dear_styles import DOCUMENTS, SHEETS
 
-from postroom.mime.css import matching, stylesheet
+from postroom.mime.css import matching
 from postroom.mime.css.matching import Matches, count_elements
 from postroom.mime.css.rules import read_sheet
 from postroom.mime.css.selectors import shape_of
@@ -82,7 +82,7 @@ def test_matches_end_at_a_bound_and_cheaper_rules_go_on(monkeypatch: pytest.Monk
 
 
 def test_styles_beyond_the_bound_leave_their_text_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_000)
+    monkeypatch.setattr(matching, "MAX_CASCADE_WORK", 1_000)
     html = "".join(f"<p style='margin:{number}px'>a</p>" for number in range(1_000)) + "<p style='color:#fff'>b</p><p>c"
     opened = open_html(html)
     shown = to_markdown(opened.document)
@@ -93,12 +93,12 @@ def test_styles_beyond_the_bound_leave_their_text_in_doubt(monkeypatch: pytest.M
 
 
 def test_one_style_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_000)
+    monkeypatch.setattr(matching, "MAX_CASCADE_WORK", 1_000)
     assert open_html("<p style='margin:1px'>a</p>" * 1_000).is_judged
 
 
 def test_functions_and_variables_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", 1_800)
+    monkeypatch.setattr(matching, "MAX_CASCADE_WORK", 1_800)
     plain, dear = (
         "".join(f"<p style='color:{colour % number}'>a</p>" for number in range(100, 190))
         for colour in ("#000%d", "rgb(%d 0 0 / 50%%)")
@@ -112,7 +112,7 @@ def test_no_sheet_and_document_make_more_work_together_than_the_bounds_allow(
     sheet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All bounds, and the documents, at a fortieth of their size; calls are counted, of Python and of libraries."""
-    monkeypatch.setattr(stylesheet, "MAX_CASCADE_WORK", MAX_CASCADE_WORK // 40)
+    monkeypatch.setattr(matching, "MAX_CASCADE_WORK", MAX_CASCADE_WORK // 40)
     monkeypatch.setattr(matching, "MAX_STYLE_WORK", MAX_STYLE_WORK // 40)
     monkeypatch.setattr(matching, "MAX_MATCHES", MAX_MATCHES // 40)
     rules = SHEETS[sheet](60)

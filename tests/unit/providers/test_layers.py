@@ -16,6 +16,7 @@ from postroom.model.errors import (
     Unsupported,
 )
 from postroom.providers import protocol
+from postroom.providers.at_hand import Greeted
 from postroom.providers.layers.layered import Layered, unwrapped
 from postroom.providers.layers.limit import Limit
 from postroom.providers.layers.log import FIELDS, Log
@@ -24,9 +25,12 @@ from postroom.providers.layers.retry import Retry
 from postroom.providers.layers.verbs import PLAIN, READING, WRITING
 
 PROTOCOLS = [
-    value
-    for value in vars(protocol).values()
-    if isinstance(value, type) and getattr(value, "_is_protocol", False) and value.__module__ == protocol.__name__
+    Greeted,
+    *(
+        value
+        for value in vars(protocol).values()
+        if isinstance(value, type) and getattr(value, "_is_protocol", False) and value.__module__ == protocol.__name__
+    ),
 ]
 
 

@@ -24,6 +24,7 @@ from postroom.service.writing import draft as drafts
 from postroom.service.writing.draft import DraftChanges
 
 SEALED = 'multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b'
+PARTS = "--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>{}\r\n--b\r\n\r\nSee you at eight.\r\n--b--\r\n"
 LONG = "A line of a very long story.\r\n" * 80_000
 
 
@@ -163,8 +164,9 @@ async def test_a_draft_that_is_sent_off_while_it_is_being_changed_stays_as_it_wa
         (elsewhere(kind=SEALED, body="--b\r\n\r\nVersion: 1\r\n--b--\r\n"), "encrypted"),
         (elsewhere(kind="application/pkcs7-mime; name=smime.p7m", body="MIIB\r\n"), "encrypted"),
         (elsewhere(to="Mia Schmidt, bob@demo.example"), "'Mia Schmidt' in to"),
+        (elsewhere(kind="multipart/mixed; boundary=b", body=PARTS.format("<!--")), "several parts"),
     ],
-    ids=["text", "recipients", "pgp", "smime", "unfinished-recipient"],
+    ids=["text", "recipients", "pgp", "smime", "unfinished-recipient", "part-that-hides-another"],
 )
 async def test_a_draft_that_cannot_be_read_whole_is_neither_changed_nor_sent(
     tmp_path: Path, raw: bytes, why: str
@@ -178,6 +180,15 @@ async def test_a_draft_that_cannot_be_read_whole_is_neither_changed_nor_sent(
             await send.order_draft(gate.gateway, draft_id, CONFIRMED)
 
         assert await bytes_of(gate) == raw
+
+
+async def test_a_draft_of_several_parts_is_written_as_one(tmp_path: Path) -> None:
+    async with gate_rig(tmp_path) as gate:
+        draft_id = await saved_elsewhere(gate, elsewhere(kind="multipart/mixed; boundary=b", body=PARTS.format("")))
+        await drafts.update_draft(gate.gateway, draft_id, DraftChanges(subject="Other"))
+        raw = await bytes_of(gate)
+        assert b"<p>Hello</p>" in raw
+        assert b"See you at eight." in raw
 
 
 async def test_recipients_that_were_not_finished_can_be_replaced(tmp_path: Path) -> None:

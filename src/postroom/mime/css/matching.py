@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.rules import Sheet
 from postroom.mime.css.selectors import Shape
-from postroom.mime.limits import MAX_MATCHES, MAX_STYLE_WORK
+from postroom.mime.limits import MAX_CASCADE_WORK, MAX_MATCHES, MAX_STYLE_WORK
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
@@ -24,6 +24,19 @@ _MANY: Final = 24  # rules from which it pays to profile the document
 _LARGE: Final = 2_000  # elements, the same
 _CLASS = re.compile(r"[^ \t\n\r\f]++")
 _CHARACTERS: Final = 16  # of an attribute that are compared in the time of one element
+
+
+@dataclass(slots=True)
+class Work:
+    """What may still be done for the styles of a message, however many documents it has."""
+
+    selecting: int
+    matches: int
+    cascade: int
+
+
+def allowed_work() -> Work:
+    return Work(MAX_STYLE_WORK, MAX_MATCHES, MAX_CASCADE_WORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +97,13 @@ def _names(tags: Iterable[str], classes: Iterable[str | None], ids: Iterable[str
 class Matches:
     """`groups`: each element's number stands for the rules that apply to it. Elements with the same rules share it."""
 
-    def __init__(self, document: Document, sheet: Sheet, most: int) -> None:
+    def __init__(self, document: Document, sheet: Sheet, most: int, work: Work | None = None) -> None:
         """`most`: it has no more elements."""
         self.groups: dict[Node, int] = {}
         self.is_whole = True
         self._chain: list[tuple[int, int]] = [(0, 0)]  # (the group before, the rule that was added)
         self._numbers: dict[tuple[int, int], int] = {}
-        self._left = MAX_MATCHES
+        self._work = work or allowed_work()
         if sheet.rules:
             self._match_all(document, sheet, most)
 
@@ -105,7 +118,6 @@ class Matches:
     def _match_all(self, document: Document, sheet: Sheet, most: int) -> None:
         census = _needed_census(document, sheet.shapes, most)
         known: dict[str, list[Element]] = {}  # sheets made of many messages repeat themselves
-        work = MAX_STYLE_WORK
         for number, (rule, shape) in enumerate(zip(sheet.rules, sheet.shapes, strict=True)):
             found = known.get(rule.selector)
             if found is None:
@@ -113,18 +125,18 @@ class Matches:
                     if not census.can_match(shape):
                         continue
                     cost = census.cost(shape)
-                    if cost > work:  # others may cost less
+                    if cost > self._work.selecting:  # others may cost less
                         self.is_whole = False
                         continue
-                    work -= cost
+                    self._work.selecting -= cost
                 found = known[rule.selector] = document.select(rule.selector)
             self._add(number, found)
 
     def _add(self, number: int, found: Sequence[Element]) -> None:
-        if len(found) > self._left:
+        if len(found) > self._work.matches:
             self.is_whole = False
             return
-        self._left -= len(found)
+        self._work.matches -= len(found)
         groups, numbers = self.groups, self._numbers
         if not groups and found:  # nothing to join: most sheets have few rules that matter
             numbers[0, number] = len(self._chain)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from postroom.mime.css.effects import UNKNOWN_EFFECT, Effect, effect_of
 from postroom.mime.css.longhands import WIDE, longhands, undecided
-from postroom.mime.css.matching import Matches
+from postroom.mime.css.matching import Matches, Work, allowed_work
 from postroom.mime.css.media import media_holds
 from postroom.mime.css.rules import END_OF_SHEET, Rule, Sheet, read_sheet
 from postroom.mime.css.syntax import Declaration, declarations, sheet_in, work_of
 from postroom.mime.css.values import Style, legacy_colour
-from postroom.mime.limits import MAX_CASCADE_WORK, MAX_VARIABLES
+from postroom.mime.limits import MAX_VARIABLES
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element, Node
@@ -53,7 +53,9 @@ Said = tuple[str | None, str | None, tuple[int, ...]]
 class Stylesheet:
     """Create it before the style elements are dropped."""
 
-    def __init__(self, document: Document, tags: frozenset[str], *, quirks: bool, most: int) -> None:
+    def __init__(
+        self, document: Document, tags: frozenset[str], *, quirks: bool, most: int, work: Work | None = None
+    ) -> None:
         """`tags`: it has no others. `most`: nor more elements."""
         self.most = most
         self._quirks = quirks
@@ -62,11 +64,11 @@ class Stylesheet:
         is_dark = "meta" in tags and document.select_one(_DARK_PAGE) is not None
         if is_dark and (page := document.select_one("html")) is not None:
             self.presented[page] = f"color-scheme:dark;{self.presented.get(page, '')}"
-        self._matches = Matches(document, self.sheet, most)
+        self._work = work or allowed_work()
+        self._matches = Matches(document, self.sheet, most, self._work)
         self.matched = self._matches.groups
         self._effects: dict[tuple[str, str, int, bool], Effect | None] = {}  # without inherited variables
         self.is_sure = self.sheet.is_sure
-        self._work = MAX_CASCADE_WORK
         self.is_whole = self.sheet.is_whole and self._matches.is_whole
 
     def said(self) -> dict[Element, Said]:
@@ -78,10 +80,10 @@ class Stylesheet:
 
     def spend(self, units: int) -> bool:
         """Whether this much more work is allowed. For what is not computed, visibility is unknown."""
-        self._work -= units
-        if self._work < 0:
+        self._work.cascade -= units
+        if self._work.cascade < 0:
             self.is_whole = False
-        return self._work >= 0
+        return self._work.cascade >= 0
 
     def effect(
         self,
@@ -105,7 +107,7 @@ class Stylesheet:
     def _worked_out(
         self, old: str, own: str, matched: int, is_sure: bool, variables: Mapping[str, str] | None
     ) -> Effect | None:
-        if self._work < _STYLE:
+        if self._work.cascade < _STYLE:
             self.spend(_STYLE)
             return UNKNOWN_EFFECT
         numbers = self._matches.rules_of(matched) if matched else ()

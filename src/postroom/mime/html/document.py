@@ -64,14 +64,14 @@ class OpenedHtml:
 
 def open_html(html: str) -> OpenedHtml:
     source = html[:MAX_TEXT]
-    document, was_cut = _parsed(source)
+    document, was_cut = parsed(source)
     removal = drop_hidden(document)
     spelt = tuple(HiddenText("characters", run) for run in hidden_runs(source))
     was_cut = was_cut or removal.was_cut or len(html) > MAX_TEXT
     return OpenedHtml(document, removal.texts + spelt, removal.doubtful, removal.is_whole, was_cut, removal.tags)
 
 
-def _parsed(source: str) -> tuple[Document, bool]:
+def parsed(source: str) -> tuple[Document, bool]:
     """The document with as many elements, and as deep, as can be processed in reasonable time; and whether that is less
     than all of it."""
     tags = source.count("<")
@@ -86,7 +86,7 @@ def _parsed(source: str) -> tuple[Document, bool]:
         return document, not is_whole
     opening = tags - len(_CLOSING.findall(source))  # twice as fast as count
     was_flattened = opening > MAX_HTML_DEPTH and _drop_deep(document)
-    was_shortened = opening > MAX_ELEMENTS // 2 and _drop_late(document)  # a table may have twice as many as its tags
+    was_shortened = opening > MAX_ELEMENTS // 2 and drop_late(document)  # a table may have twice as many as its tags
     return document, not is_whole or was_flattened or was_shortened
 
 
@@ -154,9 +154,9 @@ def _start_of_overloaded(source: str) -> int:
     return len(source)
 
 
-def _drop_late(document: Document) -> bool:
+def drop_late(document: Document, most: int = MAX_ELEMENTS) -> bool:
     """Drop the elements beyond the limit before they are processed."""
-    late = list(islice(document.iter_elements(), MAX_ELEMENTS, None))
+    late = list(islice(document.iter_elements(), most, None))
     outside = set(late)
     for element in late:
         if element.parent not in outside:

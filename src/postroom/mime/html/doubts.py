@@ -8,6 +8,7 @@ from typing import Final
 DOUBT_OPENS, DOUBT_CLOSES = "[hidden? ", "]"
 _BRACKETS: Final = str.maketrans("[]", "()")
 _LONGEST: Final = 300  # characters within one mark
+_MARKED = re.compile(rf"{re.escape(DOUBT_OPENS)}[^\[\]]*{re.escape(DOUBT_CLOSES)}")
 _SEAM = re.compile(re.escape(DOUBT_CLOSES) + r"([^\S\n]*)" + re.escape(DOUBT_OPENS))
 _LONG = re.compile(rf"{re.escape(DOUBT_OPENS)}([^\[\]\n]{{{_LONGEST}}}[^\[\]\n]++){re.escape(DOUBT_CLOSES)}")
 _PIECE = re.compile(rf"(\S(?:.{{0,{_LONGEST - 2}}}\S)?(?!\S)|\S{{{_LONGEST}}})")
@@ -19,6 +20,11 @@ def in_doubt(words: str) -> str:
     if "\n" not in words:
         return f"{DOUBT_OPENS}{words.translate(_BRACKETS)}{DOUBT_CLOSES}"
     return "\n".join(_marked_line(line) for line in words.split("\n"))
+
+
+def is_marked(words: str) -> bool:
+    """Whether all of it is under marks already."""
+    return not any(map(str.isalnum, _MARKED.sub("", words)))
 
 
 def _marked_line(line: str) -> str:

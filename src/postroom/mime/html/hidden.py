@@ -5,14 +5,15 @@ Every element's look is computed from its parent's: parents come before their ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
+from postroom.mime.css.matching import Work
 from postroom.mime.css.stylesheet import Stylesheet
 from postroom.mime.html.controls import label_fields, link_areas
-from postroom.mime.html.doubts import in_doubt
+from postroom.mime.html.doubts import in_doubt, is_marked
 from postroom.mime.html.hidden_words import DoubtfulText, HiddenText
 from postroom.mime.html.looks import Walk, texts_in
 from postroom.mime.html.plain_sight import OTHER_TAGS, hidden_alone
@@ -51,21 +52,17 @@ class Removal:
     tags: Tags  # that the document had before
 
 
-def drop_hidden(document: Document) -> Removal:
+def drop_hidden(document: Document, work: Work | None = None) -> Removal:
     """Change the document in place."""
     elements = document.select("*")
     quirks, tags = _is_quirky(document), tags_of(elements)
     texts = _empty_templates(document) if "template" in tags else []
-    sheet = Stylesheet(document, tags, quirks=quirks, most=len(elements))
+    sheet = Stylesheet(document, tags, quirks=quirks, most=len(elements), work=work)
     if "input" in tags:
         label_fields(document)
     walk = Walk(sheet, quirks=quirks)
     texts += _drop_never_shown(document, tags, walk)
-    hidden = hidden_alone(document, sheet, quirks=quirks) if tags.isdisjoint(OTHER_TAGS) else None
-    if hidden is None:
-        walk.over(document)
-    else:
-        walk.gone += hidden
+    _look_over(document, tags, walk)
     for node in walk.gone:
         if any(map(str.isalnum, node.text)):
             texts.append(HiddenText("text", node.text[:4_000]))
@@ -75,6 +72,27 @@ def drop_hidden(document: Document) -> Removal:
     if "map" in tags:
         link_areas(document)
     return Removal(tuple(texts), tuple(_mark(walk)), sheet.is_whole, walk.count > MAX_ELEMENTS, tags)
+
+
+def mark_hidden(page: Document) -> Removal:
+    """Mark what the page hides instead of removing it, where it is not marked already. Its style elements are dropped:
+    the document is changed in place."""
+    elements = page.select("*")
+    quirks, tags = _is_quirky(page), tags_of(elements)
+    walk = Walk(Stylesheet(page, tags, quirks=quirks, most=len(elements)), quirks=quirks)
+    for head in page.select("head"):
+        head.decompose()
+    _look_over(page, tags, walk)
+    walk.doubtful += [element for node in walk.gone for element in _elements(node) or _elements(node.parent)[:1]]
+    return Removal((), tuple(_mark(walk, is_marked)), walk.sheet.is_whole, walk.count > MAX_ELEMENTS, tags)
+
+
+def _look_over(document: Document, tags: Tags, walk: Walk) -> None:
+    hidden = hidden_alone(document, walk.sheet, quirks=walk.quirks) if tags.isdisjoint(OTHER_TAGS) else None
+    if hidden is None:
+        walk.over(document)
+    else:
+        walk.gone += hidden
 
 
 def _is_quirky(document: Document) -> bool:
@@ -166,7 +184,7 @@ def _overridden(document: Document) -> list[Element]:
     return found
 
 
-def _mark(walk: Walk) -> list[DoubtfulText]:
+def _mark(walk: Walk, is_done: Callable[[str], bool] = lambda words: False) -> list[DoubtfulText]:
     found: list[DoubtfulText] = []
     if not (walk.doubtful or walk.covers or walk.hosts):
         return found
@@ -176,7 +194,7 @@ def _mark(walk: Walk) -> list[DoubtfulText]:
     for element in dict.fromkeys([*walk.doubtful, *_covered(walk), *hosted]):
         for child in texts_in(element):
             words = child.text
-            if not any(map(str.isalnum, words)):
+            if not any(map(str.isalnum, words)) or is_done(words):
                 continue
             found.append(DoubtfulText(words[:4_000], is_label=element.closest(_LABELLED) is not None))
             start = len(words) - len(words.lstrip())
@@ -185,10 +203,10 @@ def _mark(walk: Walk) -> list[DoubtfulText]:
     return found
 
 
-def _elements(host: Node) -> Iterable[Element]:
+def _elements(host: Node | None) -> list[Element]:
     from turbohtml import Element as ElementType
 
-    return host.iter_elements(include_self=True) if isinstance(host, ElementType) else ()
+    return list(host.iter_elements(include_self=True)) if isinstance(host, ElementType) else []
 
 
 def _covered(walk: Walk) -> list[Element]:

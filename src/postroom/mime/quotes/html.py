@@ -38,9 +38,12 @@ _RULES: Final = (
 _SIGNS: Final = 'blockquote,[id],[class*="quote" i],[class*="outlook" i],.zmail_extra,div[style*="border-top:" i]'
 _MAX_QUOTES: Final = 2_000  # of one document; the rest is shown
 
+# Has one of several parts of a message in it: what is quoted in a part ends with it. No sender can guess the name.
+PART: Final = f"part-{secrets.token_hex(16)}"
+_IN_PART: Final = f"[{PART}]"
 _TOKEN: Final = secrets.token_hex(16)  # a word that no sender can guess
 _FLAG = re.compile(rf"{_TOKEN}([mbe])")
-_QUOTE = re.compile(rf"{_TOKEN}m.*?(?:{_TOKEN}e|\Z)|{_TOKEN}b.*", re.DOTALL)
+_QUOTE = re.compile(rf"{_TOKEN}[mb].*?(?:{_TOKEN}e|\Z)", re.DOTALL)
 _STARTS: Final = {"m": Region.MARKED, "b": Region.BLOCK}
 
 
@@ -60,7 +63,10 @@ def quotes_in(document: Document) -> list[tuple[Element, str]]:
             within.add(element)
         elif element in blocks:
             found.append((element, "b"))
-            break
+            part = element.closest(_IN_PART)
+            if part is None:
+                break
+            within.update(part.iter_elements(include_self=True))
         elif element in quotes:
             within.add(element)
             found.append((element, "m"))
@@ -79,6 +85,8 @@ def flag_quotes(document: Document) -> None:
         element.insert_before(_flag(kind))
         if kind == "m":
             element.insert_after(_flag("e"))
+        elif (part := element.closest(_IN_PART)) is not None:
+            part.append(_flag("e"))
 
 
 def _flag(kind: str) -> Element:
@@ -145,7 +153,8 @@ def drop_quotes(document: Document, numbers: frozenset[int]) -> None:
         if number not in numbers:
             continue
         if kind == "b":
-            for node in [element, *element.ancestors]:
+            around, part = [element, *element.ancestors], element.closest(_IN_PART)
+            for node in around if part is None else around[: around.index(part)]:
                 for later in list(node.next_siblings):
                     later.decompose()
         element.decompose()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from postroom.mime.limits import MAX_TEXT
 from postroom.mime.read.charsets import charset_in_html, decode_text, is_ascii
@@ -138,7 +140,15 @@ def read_body(raw: bytes, found: Sorted, defects: list[str]) -> Body:
     shown = [(part, text_of(part)) for part in found.html]
     if not has_html:
         return Body(text, "")
-    return Body(text, "\n".join([content if _is_html(part) else _as_html(content) for part, content in shown]))
+    if len(shown) == 1:
+        return Body(text, shown[0][1])
+    return Body(text, *joined([content if _is_html(part) else _as_html(content) for part, content in shown]))
+
+
+def joined(documents: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """Several parts one after the other, and where those after the first begin."""
+    lengths = [len(document) + 1 for document in documents[:-1]]
+    return "\n".join(documents), tuple(accumulate(lengths))
 
 
 def _is_html(part: Part) -> bool:

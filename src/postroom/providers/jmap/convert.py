@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from postroom.mime.read.bodies import joined
 from postroom.mime.read.parse import Parsed, parse_headers
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Body, Envelope
@@ -60,7 +61,7 @@ def envelope_of(email: Email, parsed: Parsed, folders: Iterable[Folder], snippet
         draft=DRAFT in keywords,
         has_attachments=email.get("hasAttachment") is True,
         labels=labels_of(keywords_of(email)),
-        size=email["size"] if isinstance(email.get("size"), int) else 0,
+        size=size_of(email),
         message_id=parsed.message_id,
         in_reply_to=parsed.in_reply_to,
         references=parsed.references,
@@ -89,8 +90,12 @@ def has_keyword(email: Email, keyword: str) -> bool:
 def body_of(email: Email) -> Body:
     """The text that came with the listing: of alternatives the one that mail programs show. `textBody` has an HTML part
     where there is no other, and the reverse."""
-    html = "\n".join(_texts(email, "htmlBody", "text/html"))
-    return Body("" if html else "\n".join(_texts(email, "textBody", "text/plain")), html)
+    html, starts = joined(list(_texts(email, "htmlBody", "text/html")))
+    return Body("" if html else "\n".join(_texts(email, "textBody", "text/plain")), html, starts)
+
+
+def size_of(email: Email) -> int:
+    return email["size"] if isinstance(email.get("size"), int) else 0
 
 
 def is_cut(email: Email) -> bool:
@@ -102,12 +107,13 @@ def is_cut(email: Email) -> bool:
 
 
 def part_numbers(structure: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The number of each part (``2.1``) and its blob's id, from `bodyStructure`."""
+    """The number of each part (``2.1``) and its blob's id, from `bodyStructure`; without messages, which Cyrus 3.6 does
+    not decode."""
     if not isinstance(structure, dict):
         return
     inner = structure.get("subParts")
     if not isinstance(inner, list) or not inner:
-        if isinstance(structure.get("blobId"), str):
+        if isinstance(structure.get("blobId"), str) and structure.get("type") != "message/rfc822":
             yield prefix or "1", structure["blobId"]
         return
     for index, part in enumerate(inner, 1):

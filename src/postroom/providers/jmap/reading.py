@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from postroom.mime.read.parse import extract_part
 from postroom.model.errors import InvalidRequest, NotFound, ProviderError, ProviderUnavailable
 from postroom.model.folder import Folder, Role
 from postroom.model.message import Envelope, Message, Page
@@ -25,6 +26,7 @@ from postroom.providers.querying.judging import Judge
 
 SNIPPET, _SNIPPET_LATE = 12_288, 98_304  # bytes of a text: style elements come before the first visible word
 _TEXT = 65_536  # bytes of each text that is read to decide whether a message matches
+_WHOLE = 256 * 1024  # bytes of a message of which one part is not downloaded by itself
 NEWEST_FIRST = [{"property": "receivedAt", "isAscending": False}]
 _UNDATED = datetime.max.replace(tzinfo=UTC)  # last in its thread
 _MOST_FAILED = 5  # messages of one request that the server breaks off over; where there are more, it is the server
@@ -124,19 +126,18 @@ class Reader:
         return await self._client.download(str(email["blobId"]))
 
     async def fetch_part(self, ref: str, number: str) -> bytes:
-        """Only that part is downloaded, decoded by the server."""
-        wanted = ["id", "bodyStructure"]
+        """Of a large message only that part is downloaded, decoded by the server. `parse` numbered the parts, though:
+        a server may take a damaged message apart in another way (Cyrus 3.6 one with the same boundary twice)."""
+        wanted = ["id", "blobId", "size", "bodyStructure"]
         found = await self.emails([ref], wanted, bodyProperties=["blobId", "type", "subParts"])
         if ref not in found:
             raise gone()
-        blob = dict(convert.part_numbers(found[ref].get("bodyStructure"))).get(number)
-        if blob is None:
-            raise NotFound(
-                "This email has no such attachment. Call list_attachments to see the ids of its attachments.",
-                reason="attachment_unknown",
-                details={"attachment_id": number[:50]},
-            )
-        return await self._client.download(blob)
+        email = found[ref]
+        blob = dict(convert.part_numbers(email.get("bodyStructure"))).get(number)
+        if blob is not None and convert.size_of(email) > _WHOLE:
+            return await self._client.download(blob)
+        raw = await self.raw_of(email)
+        return await anyio.to_thread.run_sync(extract_part, raw, number, limiter=self._readers)
 
     async def thread(self, thread_ref: str) -> list[Envelope]:
         """A draft in Trash was never sent: it belongs to no conversation."""

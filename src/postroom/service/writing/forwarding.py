@@ -28,7 +28,7 @@ def words_to_quote(body: Body, fmt: Literal["text", "words"]) -> str:
 
     rendered = render(body, fmt=fmt, keep_quoted=True)
     if rendered.warnings and body.text.strip() and body.html:
-        rendered = render(Body(html=body.html), fmt=fmt, keep_quoted=True)
+        rendered = render(replace(body, text=""), fmt=fmt, keep_quoted=True)
     return rendered.text[:MAX_BODY]
 
 

@@ -4,11 +4,12 @@ gone afterwards, or was sent."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from postroom.mime.clean import clean_line
 from postroom.mime.read.parse import Parsed
 from postroom.model.errors import InvalidRequest
-from postroom.model.message import Message
+from postroom.model.message import Body, Message
 
 _PEOPLE = ("to", "cc", "bcc")
 _SEALED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -22,6 +23,10 @@ def check_whole(saved: Parsed | Message, replaced: Collection[str]) -> None:
         raise _refused("is encrypted, and would be unreadable if it were rewritten", _ELSEWHERE)
     if any("omitted" in defect or "not opened" in defect for defect in saved.defects):
         raise _refused("is too large or too complicated to be read whole, and would lose the rest", _ELSEWHERE)
+    if saved.body.starts and not _reads_the_same_in_one(saved.body):
+        raise _refused(
+            "has several parts, and if it were rewritten, one of them would hide words of another", _ELSEWHERE
+        )
     source = saved.envelope if isinstance(saved, Message) else saved
     for field in (name for name in _PEOPLE if name not in replaced):
         for address in getattr(source, field):
@@ -31,6 +36,16 @@ def check_whole(saved: Parsed | Message, replaced: Collection[str]) -> None:
                     f"names {unfinished!r} in {field}, which is no address and would be lost",
                     f"Give all recipients as `{field}` of update_draft",
                 )
+
+
+def _reads_the_same_in_one(body: Body) -> bool:
+    """Whether one HTML part says the same as the several that there are."""
+    from postroom.mime.guarded import render
+
+    several, one = (
+        render(read, fmt="words", keep_quoted=True) for read in (replace(body, text=""), Body(html=body.html))
+    )
+    return several.text.split() == one.text.split()
 
 
 def _refused(why: str, instead: str) -> InvalidRequest:

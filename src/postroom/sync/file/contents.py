@@ -33,7 +33,7 @@ def raw_content(raw: bytes) -> Content:
 
 def message_content(message: Message) -> Content | None:
     kept = {
-        "body": asdict(message.body),
+        "body": {name: value for name, value in asdict(message.body).items() if value},
         "attachments": [asdict(attachment) for attachment in message.attachments],
         "headers": {name: list(values) for name, values in message.headers.items()},
         "defects": list(message.defects),
@@ -97,9 +97,10 @@ def _parsed(envelope: Envelope, raw: bytes) -> Message:
 
 def _kept(envelope: Envelope, content: bytes) -> Message:
     kept = json.loads(decompressed(content))
+    said = kept["body"]
     return Message(
         envelope,
-        Body(**kept["body"]),
+        Body(said.get("text", ""), said.get("html", ""), tuple(said.get("starts", ()))),
         tuple(Attachment(**attachment) for attachment in kept["attachments"]),
         {name: tuple(values) for name, values in kept["headers"].items()},
         tuple(kept["defects"]),

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.index.rows import chunks, marks
@@ -52,7 +52,8 @@ def of_all_bytes(raw: bytes) -> str:
 def of_message(message: Message) -> str:
     """Of one that its provider has read."""
     parts = [[file.filename, file.mime_type, file.size] for file in message.attachments]
-    return f"read {_digest([*shown_of(message.envelope), asdict(message.body), parts])}"
+    said = {"text": message.body.text, "html": message.body.html}
+    return f"read {_digest([*shown_of(message.envelope), said, parts])}"
 
 
 def of_envelope(envelope: Envelope, arrived: datetime | None) -> str:
