@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 
 def be_greeted(account: ImapAccount, dialled: Dialled | None = None) -> None:
-    """Returns once the server has responded to a new connection. The errors are those of `connect`."""
-    _hang_up(connect(account, dialled))
+    """Returns with the first byte of its greeting: a server that is only slow needs long for every other answer."""
+    secure = tls_context(account) if account.security == "tls" else None
+    sock = dial(account.host, account.port, float(account.timeout), secure, dialled)
+    try:
+        sock.recv(1)
+    finally:
+        sock.close()
 
 
 def connect(account: ImapAccount, dialled: Dialled | None = None) -> Any:
