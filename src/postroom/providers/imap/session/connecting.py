@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.model.errors import AuthRequired, ProviderError
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
-from postroom.providers.imap.session.dialling import Dialled, dial
+from postroom.providers.imap.session.dialling import Dialled, Securing, dial
 from postroom.providers.imap.session.failures import NOT_IMAP, refused
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ def connect(account: ImapAccount, dialled: Dialled | None = None) -> Any:
         raise _unwelcome(error) from None
     internals.keep_quiet(client)
     try:
-        if account.security == "starttls":
-            _start_tls(client, context)
-            if dialled is not None:
-                dialled(client.socket())
+        if context is not None and secure is None:
+            _start_tls(client, Securing(context, dialled))
     except BaseException:
         _hang_up(client)
         raise
@@ -65,7 +63,7 @@ def _unwelcome(error: imaplib.IMAP4.error) -> Exception:
     return known if known.retryable else refused(imaplib.IMAP4.error("[UNAVAILABLE]"))
 
 
-def _start_tls(client: Any, context: Any) -> None:
+def _start_tls(client: Any, context: Securing) -> None:
     """Never falls back to plain text: an attacker could remove STARTTLS from the server's list."""
     if not client.has_capability("STARTTLS"):
         raise ProviderError('The mail server does not offer STARTTLS. Set security to "tls" and port to match.')
