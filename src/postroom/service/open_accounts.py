@@ -212,11 +212,12 @@ class Accounts:
 
     def only(self, names: Collection[str]) -> Accounts:
         """These of the accounts, as a client sees them that may use no others. What one opens is open for all."""
-        view = Accounts([account for account in self.configured if account.name in names], self._opener)
+        ours = tuple(self._configured.values())
+        view = Accounts([account for account in ours if account.name in names], self._opener)
         view._open, view._locks, view._failures = self._open, self._locks, self._failures
         view._withdrawn = self._withdrawn
         view.owners = frozenset(view._configured)
-        view._withheld = tuple(account for account in self.configured if account.name not in names)
+        view._withheld = tuple(account for account in ours if account.name not in names)
         return view
 
     def may_see(self, account: str) -> bool:

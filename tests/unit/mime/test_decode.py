@@ -28,6 +28,9 @@ from postroom.mime.read.decode import decode_text, decode_transfer, decoded_size
         ("iso-2022-jp", "日本".encode("iso2022_jp"), "日本"),
         ("iso-2022-jp", b"\x1b$B-!\x1b(B \x1b$B-jF|K\\\x1b(B", "① ㈱日本"),
         ("iso-2022-jp", b"\x1b$B|b66$5$s\x1b(B, \x1b(IC=D\x1b(B", "髙橋さん, ﾃｽﾄ"),  # a name as Outlook writes it
+        ("iso-2022-jp", "日本㈱①".encode("iso2022_jp_2004"), "日本㈱①"),  # signs that a later standard has
+        ("iso-2022-jp-2", "日本㈱①".encode("iso2022_jp_3"), "日本㈱①"),
+        ("iso-2022-jp", b"\x1b$B|b\x1b$(C0!\x1b$ACG\x1b$BF|\x1b(B", "髙가们日"),
         ("iso-2022-jp", b"\x1b$B|b\x1b$(D0!\x1b(B \x1b$B)!66\x1b(B", "髙丂 \ufffd橋"),
         ("koi8-r", "привет".encode("koi8_r"), "привет"),
         ("windows-1251", "привет".encode("cp1251"), "привет"),

@@ -85,6 +85,9 @@ def test_a_copy_of_a_whole_message_and_one_of_its_pieces_are_told_from_new_words
         ("The margin is 5 % this quarter", "The margin is -5 % this quarter"),
         ("The margin is 5 % — this quarter", "The margin is \u22125 % — this quarter"),
         ("Send 1-2 boxes of pens", "Send 1+2 boxes of pens"),
+        ("The balance is **-500** until Friday", "The balance is **500** until Friday"),
+        ("The balance is €-500 until Friday", "The balance is €500 until Friday"),
+        ('The sensor said "-5" again today', 'The sensor said "5" again today'),
         ("Buy apples, pears and plums today", "Buy apples, ~~pears~~ and plums today"),
     ],
 )
@@ -93,6 +96,15 @@ def test_a_number_with_another_sign_and_a_struck_out_word_are_no_copy(said: str,
 
 
 def test_layout_around_numbers_makes_no_difference() -> None:
-    said = Earlier(["* 5 pens, 12; (7) rulers: 3.\n**20** sheets - 4/5 at 10:30, on 2026-11-02."])
-    lines = ["> - 5 pens, 12;", "> (7) rulers: 3. 20", "> sheets - 4/5 at", "> 10:30, on *2026-11-02*."]
-    assert said.copied(list(map(words_of, lines))) == [True] * 4
+    said = Earlier(
+        ["* 5 pens, 12; (7) rulers: 3.\n**20** sheets - 4/5 at 10:30, on 2026-11-02.\nRoom B-12: **-5** degrees"]
+    )
+    lines = [
+        "> - 5 pens, 12;",
+        "> (7) rulers: 3. 20",
+        "> sheets - 4/5 at",
+        "> 10:30, on *2026-11-02*.",
+        ">Room B-12:",
+        ">-5 degrees",
+    ]
+    assert said.copied(list(map(words_of, lines))) == [True] * 6

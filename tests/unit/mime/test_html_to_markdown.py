@@ -238,6 +238,21 @@ def test_line_breaks_in_emphasis_are_line_breaks(tag: str) -> None:
     assert markdown(f"<{tag}>type &lt;br&gt; for one</{tag}>").replace("*", "") == "type \\<br> for one"
 
 
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        ("<b>Total<br>100</b> 80", "Total\n100 80"),
+        ("<p><b>Total<br><br>100</b> 80</p>", "Total\n\n100 80"),
+        ("<p><i>Total<br>100 </i>80</p>", "Total\n100 80"),
+        ("<b><p>Total</p><p>100</p></b>80", "Total\n\n100\n\n80"),
+        ('<span style="text-decoration:line-through"><p>was</p><p>100</p></span> 80', "was\n\n100\n\n80"),
+        ("<b>Total<br>1</b>00", "Total\n100"),
+    ],
+)
+def test_what_follows_several_lines_of_emphasis_is_not_joined_to_them(html: str, shown: str) -> None:
+    assert re.sub(r"[*~]", "", markdown(html)) == shown
+
+
 def test_an_invisible_character_does_not_make_a_tag_of_words() -> None:
     assert markdown("<p>&lt;\u200bb>a&lt;&#8203;/b></p>") == "\\<b>a\\</b>"
 

@@ -28,6 +28,14 @@ def test_it_is_unknown_here_and_to_every_client_until_it_is_back(accounts: Accou
     assert view.named("second").name == "second"
 
 
+def test_it_is_back_also_for_a_client_that_came_while_it_was_away(accounts: Accounts) -> None:
+    accounts.withdraw({"second"})
+    view = accounts.only(["second", "third"])
+    assert view.names("all") == ["third"]
+    accounts.withdraw(())
+    assert view.names("all") == ["second", "third"]
+
+
 def test_whoever_left_out_the_account_does_not_get_another_one_for_it(accounts: Accounts) -> None:
     accounts.withdraw({"first"})
     with pytest.raises(InvalidRequest, match=r"The default account first was removed.*second, third"):

@@ -55,6 +55,33 @@ def test_one_that_is_there_again_is_back_at_once(config: Path, settings: Setting
     assert it.look() == set()
 
 
+@pytest.mark.parametrize("broken", ["", "[[accounts]]\nname = ", "[[accounts]]\n", "accounts = 1"])
+def test_what_is_gone_stays_gone_and_what_is_there_stays_while_the_file_is_broken(
+    config: Path, settings: Settings, broken: str
+) -> None:
+    it = Withdrawn(settings, {})
+    config.write_text(account("two"))
+    it.look()
+    assert it.look() == {"one"}
+    config.write_text(broken)
+    assert [it.look(), it.look(), it.look()] == [{"one"}] * 3
+
+
+def test_a_file_that_vanishes_while_it_is_read_takes_no_account_away(
+    config: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it, read = Withdrawn(settings, {}), Path.read_text
+
+    def read_and_vanish(path: Path, encoding: str) -> str:
+        text = read(path, encoding=encoding)
+        path.unlink()
+        return text
+
+    monkeypatch.setattr(Path, "read_text", read_and_vanish)
+    assert it.look() == set()
+    assert it.look() == set()
+
+
 def test_those_from_the_environment_are_not_looked_for_in_the_file(config: Path, settings: Settings) -> None:
     both = '[{"name": "one", "provider": "local"}, {"name": "two", "provider": "local"}]'
     it = Withdrawn(settings, {"POSTROOM_ACCOUNTS": both})

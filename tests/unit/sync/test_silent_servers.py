@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 from tests.peers.accounts import imap_account, letter
 from tests.peers.faultproxy import faulty
 from tests.unit.sync.conftest import Mirrored
@@ -16,6 +17,8 @@ from tests.unit.sync.desk import Desk
 
 from postroom.model.query.tree import Query, Text
 from postroom.providers.imap.session.client import Session
+from postroom.providers.imap.session.pool import Pool
+from postroom.settings import ImapAccount
 from postroom.sync.answering import patience
 
 pytestmark = pytest.mark.anyio
@@ -121,3 +124,54 @@ async def test_the_system_notices_when_nobody_is_at_the_other_end_any_more(mirro
     session = await anyio.to_thread.run_sync(Session, imap_account(mirrored.dovecot, mirrored.user))
     assert session._client.socket().getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
     session.close()
+
+
+async def test_a_handshake_that_nobody_waits_for_any_more_is_broken_off() -> None:
+    """Of STARTTLS: the server agrees to it and then says nothing."""
+    begun, ended = anyio.Event(), anyio.Event()
+
+    async def serve(stream: SocketStream) -> None:
+        await stream.send(b"* OK [CAPABILITY IMAP4rev1 STARTTLS] Welcome.\r\n")
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                tag, _, command = (await stream.receive()).partition(b" ")
+                if command.startswith(b"CAPABILITY"):
+                    await stream.send(b"* CAPABILITY IMAP4rev1 STARTTLS\r\n" + tag + b" OK done\r\n")
+                elif command.startswith(b"STARTTLS"):
+                    await stream.send(tag + b" OK done\r\n")
+                else:
+                    begun.set()
+        ended.set()
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        port = listener.extra(SocketAttribute.local_port)
+        account = ImapAccount(name="mine", address="me@example.test", host="127.0.0.1", port=port, security="starttls")
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as readers:
+                readers.start_soon(Pool(account).run, "INBOX", id)
+                await begun.wait()
+                readers.cancel_scope.cancel()
+            await ended.wait()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("security", ["none", "starttls"])
+async def test_a_server_that_greets_and_is_slow_with_everything_else_responds(security: str) -> None:
+    ended = anyio.Event()
+
+    async def serve(stream: SocketStream) -> None:
+        await stream.send(b"* OK Welcome.\r\n")
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                await stream.receive()
+        ended.set()
+
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        port = listener.extra(SocketAttribute.local_port)
+        account = ImapAccount(name="mine", address="me@example.test", host="127.0.0.1", port=port, security=security)
+        with anyio.fail_after(30):
+            await Pool(account).greeting()
+            await ended.wait()
+        tasks.cancel_scope.cancel()

@@ -47,6 +47,7 @@ _STRESSES: Final = (*_MARKS, *_CODE)
 _STRESSED: Final = f":is({','.join(_STRESSES)})"
 _DEEPEST_STRESS: Final = 4  # each is rendered separately with its content
 _MAX_STRESSED: Final = 4_000  # characters
+_BLOCKS: Final = "p,div,ul,ol,blockquote,h1,h2,h3,h4,h5,h6,pre"  # what follows them begins on a line of its own
 
 
 def to_markdown(document: Document) -> str:
@@ -115,6 +116,22 @@ def _options() -> Markdown:
 
 
 def _emphasised(mark: str, element: Element, inner: str) -> str:
+    """The library joins what follows several lines to them, without the space or the line break between."""
+    marked = _marked(mark, element, inner)
+    return marked + _gap_after(element) if "\n" in marked else marked
+
+
+def _gap_after(element: Element) -> str:
+    from turbohtml import Text
+
+    after = element.next_sibling
+    if after is not None and element.select_one(_BLOCKS) is not None:
+        return "\n\n"
+    is_apart = element.text[-1:].isspace() or (isinstance(after, Text) and after.text[:1].isspace())
+    return " " if is_apart else ""
+
+
+def _marked(mark: str, element: Element, inner: str) -> str:
     """The library writes tags where non-ASCII letters or symbols touch the mark: right for a Markdown parser, noise for
     a reader. Several paragraphs stay as they are, and so does what is longer than anybody would emphasize."""
     if len(inner) > _MAX_STRESSED:

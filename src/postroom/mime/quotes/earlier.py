@@ -17,9 +17,9 @@ from postroom.mime.limits import MAX_EARLIER, MAX_NAMES
 _RUN: Final = 5  # words: fewer match by chance, more make a short quote of half a sentence look new
 _UNBROKEN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # written without spaces
 _SIGNS: Final = "$%¢-¥₠-₿\u2600-\u28ff\U0001f000-\U0001faff"  # money and emoji carry meaning, other symbols are layout
-# 1.500 is not 1,500, nor -5 the same as 5: within a number, and some before it, each of these is a letter of it, here a
-# character that no text has. So are the marks of what is struck out.
-_WITHIN, _ALSO_BEFORE = r"(?<=\d.)", r"(?<![^\s(\d].)"
+# 1.500 is not 1,500, nor -5 the same as 5: within a number, and some before it where that is no end of a word, each of
+# these is a letter of it, here a character that no text has. So are the marks of what is struck out.
+_WITHIN, _ALSO_BEFORE = r"(?<=\d.)", r"(?<![A-Za-z].)"
 _PLACES: Final = {**dict.fromkeys(".,:/*", _WITHIN), **dict.fromkeys("+-\u2212", _ALSO_BEFORE)}
 _FIGURES: Final = [
     (sign, re.compile(rf"{re.escape(sign)}(?=\d){place}", re.ASCII), chr(letter))

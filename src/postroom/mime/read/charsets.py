@@ -104,7 +104,15 @@ _STATEFUL: Final = {
 # Japanese mail has letters under this label that its standard lacks: a circled 1, the sign of a stock company, letters
 # of many names. They are where Windows has them, in its own order (so browsers read them, too).
 _JAPANESE = re.compile(rb"\x1b\$[@B]")
-_JAPANESE_SETS = re.compile(rb"\x1b(\$[@B]|\$\(D|\([BJI])")
+_JAPANESE_SETS = re.compile(rb"\x1b(\$[@AB]|\$\([ACDOPQ]|\([BJI])")
+_ONLY_IN: Final = {  # one of the standards, each of which has its own
+    b"$A": "iso2022_jp_2",
+    b"$(A": "iso2022_jp_2",
+    b"$(C": "iso2022_jp_2",
+    b"$(O": "iso2022_jp_3",
+    b"$(P": "iso2022_jp_3",
+    b"$(Q": "iso2022_jp_2004",
+}
 _JAPANESE_LETTERS = re.compile("[!-~\x80-\xff]+")
 _CHARMAPS: Final = frozenset(_SINGLE_BYTE.values())
 _SEVEN_BITS: Final = bytes(range(128)) + b"\x1a" * 128  # 8-bit bytes, which UTF-7 has none of, as SUBSTITUTE
@@ -160,7 +168,8 @@ def _as_windows_writes_japanese(data: bytes) -> str:
         if letters in (b"$@", b"$B"):
             pieces.append(_JAPANESE_LETTERS.sub(_windows_letters, piece.decode("latin_1")))
         else:
-            pieces.append((b"\x1b" + letters + piece).decode("iso2022_jp_ext", "replace"))
+            codec = _ONLY_IN.get(letters, "iso2022_jp_ext")
+            pieces.append((b"\x1b" + letters + piece).decode(codec, "replace"))
     return "".join(pieces)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.model.errors import AuthRequired, ProviderError
 from postroom.providers.imap.session import imapclient_internals as internals
 from postroom.providers.imap.session.auth import Credentials, prove_identity, tls_context, waited_for
-from postroom.providers.imap.session.dialling import Dialled, dial
+from postroom.providers.imap.session.dialling import Dialled, Securing, dial
 from postroom.providers.imap.session.failures import NOT_IMAP, refused
 
 if TYPE_CHECKING:
@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 
 def be_greeted(account: ImapAccount, dialled: Dialled | None = None) -> None:
-    """Returns once the server has responded to a new connection. The errors are those of `connect`."""
-    _hang_up(connect(account, dialled))
+    """Returns with the first byte of its greeting: a server that is only slow needs long for every other answer."""
+    secure = tls_context(account) if account.security == "tls" else None
+    sock = dial(account.host, account.port, float(account.timeout), secure, dialled)
+    try:
+        sock.recv(1)
+    finally:
+        sock.close()
 
 
 def connect(account: ImapAccount, dialled: Dialled | None = None) -> Any:
@@ -41,10 +46,8 @@ def connect(account: ImapAccount, dialled: Dialled | None = None) -> Any:
         raise _unwelcome(error) from None
     internals.keep_quiet(client)
     try:
-        if account.security == "starttls":
-            _start_tls(client, context)
-            if dialled is not None:
-                dialled(client.socket())
+        if context is not None and secure is None:
+            _start_tls(client, Securing(context, dialled))
     except BaseException:
         _hang_up(client)
         raise
@@ -60,7 +63,7 @@ def _unwelcome(error: imaplib.IMAP4.error) -> Exception:
     return known if known.retryable else refused(imaplib.IMAP4.error("[UNAVAILABLE]"))
 
 
-def _start_tls(client: Any, context: Any) -> None:
+def _start_tls(client: Any, context: Securing) -> None:
     """Never falls back to plain text: an attacker could remove STARTTLS from the server's list."""
     if not client.has_capability("STARTTLS"):
         raise ProviderError('The mail server does not offer STARTTLS. Set security to "tls" and port to match.')

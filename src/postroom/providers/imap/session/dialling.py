@@ -22,16 +22,25 @@ def dial(
     """With a `context`, over TLS."""
     note = dialled or _nobody
     plain = _connected(host, port, timeout, note)
-    if context is None:
-        return plain
-    secure = context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
-    try:
-        note(secure)
-        secure.do_handshake()
-    except BaseException:
-        secure.close()
-        raise
-    return secure
+    return plain if context is None else Securing(context, note).wrap_socket(plain, host)
+
+
+class Securing:
+    """Can be given to whoever wants a `context` for its STARTTLS."""
+
+    def __init__(self, context: ssl.SSLContext, dialled: Dialled | None) -> None:
+        self._context = context
+        self._note = dialled or _nobody
+
+    def wrap_socket(self, plain: socket.socket, server_hostname: str) -> ssl.SSLSocket:
+        secure = self._context.wrap_socket(plain, server_hostname=server_hostname, do_handshake_on_connect=False)
+        try:
+            self._note(secure)
+            secure.do_handshake()
+        except BaseException:
+            secure.close()
+            raise
+        return secure
 
 
 def hang_up(sock: socket.socket) -> None:

@@ -7,7 +7,6 @@ silently; work that may be repeated is repeated once when its connection breaks 
 from __future__ import annotations
 
 import asyncio
-import imaplib
 import math
 import socket
 import threading
@@ -82,7 +81,7 @@ class Pool:
         loan = _Loan("")
         greeted = partial(be_greeted, self._account, loan.dialled)
         try:
-            with suppress(*CONNECTION_LOST, PostroomError, imaplib.IMAP4.error):
+            with suppress(*CONNECTION_LOST, PostroomError):
                 await anyio.to_thread.run_sync(greeted, limiter=self._threads, abandon_on_cancel=True)
         finally:
             loan.expire()
