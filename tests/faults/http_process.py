@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def http_process(
                 "POSTROOM_SERVER__BIND_ADDR": f"127.0.0.1:{port}",
                 "POSTROOM_SERVER__REQUESTS_PER_MINUTE": "0",
             },
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard)),
+            preexec_fn=lambda: _as_at_a_terminal(descriptors, hard),
         )
     try:
         wait_for_listener(port, stderr, process=process)
@@ -75,6 +76,12 @@ def http_process(
     finally:
         process.terminate()
         process.wait(PATIENCE)
+
+
+def _as_at_a_terminal(descriptors: int, hard: int) -> None:
+    """Tests may run where a hangup is ignored (nohup), and a server would do the same."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def read_to_end(client: socket.socket) -> bytes:
